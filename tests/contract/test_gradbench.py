@@ -169,9 +169,6 @@ def test_the_slope_of_the_path_is_right_uncompiled(mode, module):
 
 
 @in_c
-@pytest.mark.filterwarnings(
-    "ignore:.* has become .* instructions"
-)  # saddle replaces a list in a branch: it is written out
 @pytest.mark.parametrize("name, function", slow_if(LONG, ALL))
 def test_the_compiled_modules_are_right(name, function, module):
     found = answer(getattr(module(name), function), EVALS[name].make(EVALS[name].smallest))

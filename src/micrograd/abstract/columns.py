@@ -159,9 +159,9 @@ class Columns(Numeric):
         """Return values; one that may be one of several objects is all of them."""
         found: list[Value] = []
         for x in values:
-            x = _resolved_in(x, heap)
+            x = resolved_in(x, heap)
             if isinstance(x, Union) and all(isinstance(y, Ref) for _, y in x.alternatives):
-                found += [_resolved_in(y, heap) for _, y in x.alternatives]
+                found += [resolved_in(y, heap) for _, y in x.alternatives]
             else:
                 found.append(x)
         return found
@@ -264,7 +264,7 @@ class Columns(Numeric):
         for cell in cells:
             if len(cell.values) <= i:
                 raise Unrollable("a list of different objects is indexed")
-            values.append(_resolved_in(cell.values[i], heap))
+            values.append(resolved_in(cell.values[i], heap))
         return self._field_shape(values, heap)
 
     def _field_shape(self, values: list[Value], heap: Heap) -> Shape:
@@ -308,7 +308,7 @@ class Columns(Numeric):
             if c.key[0] == "columns":
                 shape = c.key[1] if shape is None else lub_of_items(shape, c.key[1])
         if shape is None:
-            shape = self._field_shape([_resolved_in(x, heap) for c in cells for x in c.values], heap)
+            shape = self._field_shape([resolved_in(x, heap) for c in cells for x in c.values], heap)
         arrays = [Num(self.zero(kind + "[]")) for kind in kinds_of(shape)]
         return Cell(("rows", shape, cls), (*arrays, self._visible_length(lengths[0]), Const(0)))
 
@@ -514,7 +514,7 @@ class Columns(Numeric):
         return self.new(Cell(("columns", cell.key[1], cls), (*arrays, self.value(count))))
 
 
-def _resolved_in(value: Value, heap: Heap) -> Value:
+def resolved_in(value: Value, heap: Heap) -> Value:
     while isinstance(value, Ref) and value.index is None:
         cell = heap.get(value.location)
         if not isinstance(cell, Cell) or cell.key[0] != "moved":

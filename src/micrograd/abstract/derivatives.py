@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from micrograd.abstract.calls import Calls
 from micrograd.abstract.errors import Refused
-from micrograd.abstract.outcomes import NORMAL, Result
+from micrograd.abstract.outcomes import NORMAL, Result, reachable
 from micrograd.abstract.shapes import COUNTING, Items, Number, Pointer, kinds_of, shape_of
 from micrograd.abstract.values import Cell, Const, Method, Num, Ref, Tuple, Value, is_mark, same
 from micrograd.ir.dataflow import captured, copy
@@ -175,6 +175,9 @@ class Derivatives(Calls):
         for at, cell in before.items():
             if at < locations and not (at in self.heap and same(self.heap[at], cell)):
                 raise Refused("a function to differentiate that changes an object from outside of it")
+        self.heap = {
+            at: self.heap[at] for at in reachable(self.heap, before, value)
+        }  # the others have places of the body
         return Part(scope.body, value, leaves, plain)
 
     def _inserted(self, tape: Tape, given: list[Place]) -> list[Place]:

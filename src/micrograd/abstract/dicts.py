@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from micrograd.abstract.columns import Columns
-from micrograd.abstract.errors import Refused
+from micrograd.abstract.copies import Copies
+from micrograd.abstract.errors import Copied, Refused
 from micrograd.abstract.outcomes import Result
 from micrograd.abstract.shapes import get_named, names_of, put_named
 from micrograd.abstract.values import (
@@ -28,16 +28,22 @@ from micrograd.ir.forms import BOOL
 CASES = 16  # the most items, or keys, among which one is chosen by comparisons
 
 
-class Dicts(Columns):
+class Dicts(Copies):
     """Dicts and sets."""
 
     def refuse_change(self, ref: Ref) -> None:
-        """Refuse to change an object of the caller."""
+        """Refuse to change an object of the caller, or one of which a loop has a copy."""
+        self.refuse_copied(ref)
         if ref.location in self.outer or ref.location in self.frozen:
             raise Refused(
                 "a list or an object from outside of the function is changed",
                 "A compiled call leaves its arguments and what is outside as they are: change a copy, and return it.",
             )
+
+    def refuse_copied(self, ref: Ref) -> None:
+        """Refuse to change an object of which there is a copy."""
+        if ref.location in self.has_copy:
+            raise Copied(ref.location, self.has_copy[ref.location])
 
     def new_dict(self, items: list[tuple[Value, Value]], cls: type = dict) -> Result:
         def made(keys: list[Value]) -> Result:

@@ -33,3 +33,11 @@ class Restart(Exception):
     def __init__(self, location: int, change: object) -> None:
         super().__init__(location)
         self.location, self.change = location, change
+
+
+class Copied(Unrollable):
+    """An object is changed, or compared with others, of which a loop has a copy. `needed` names the variable that has it."""
+
+    def __init__(self, location: int, needed: str) -> None:
+        super().__init__(f"{needed or 'an object'} is replaced in a branch, and changed", needed)
+        self.location = location

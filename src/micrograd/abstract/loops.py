@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from micrograd.abstract.errors import Refused, Restart, Unrollable
+from micrograd.abstract.errors import Copied, Refused, Restart, Unrollable
 from micrograd.abstract.exits import Attempt, Exits
 from micrograd.abstract.matching import Matching
 from micrograd.abstract.objects import Objects
@@ -105,6 +105,8 @@ class Loops(Objects):
                         found = self._roll(node, frame, head, count)
                         self.kept_loops[f"{self.running[-1].function.file}:{node.at.line}"] = None
                         return found
+                except Copied:
+                    raise  # it is a loop around that has the copy
                 except Unrollable as reason:
                     self._note_unrolled(node, reason, known)
             most = UNDECIDED_WITH_DERIVATIVES if self.differentiated else UNDECIDED
@@ -183,6 +185,7 @@ class _Roll:
         m = self.m
         hint = id(self.node), self.frame, self.count is not None
         carried: Carried = dict(m.hints.get(hint, {}))
+        first, first_location, first_state, copied = self.before, self.base, self.state, set(m.has_copy)
         for _ in range(ATTEMPTS):
             try:
                 attempt = self._attempt(carried)
@@ -196,6 +199,14 @@ class _Roll:
                 restart.change()  # type: ignore[operator]
                 self.before, self.base = m.heap, m.next_location
                 self.state = m.saved_state()
+                continue
+            except Copied as reason:
+                if reason.location in copied or reason.needed is None:
+                    raise
+                m.uncopied.add(reason.needed)
+                self.before, self.base, self.state = first, first_location, first_state
+                self._clean()
+                m.heap, m.next_location, carried = dict(first), first_location, {}
                 continue
             if new is not None:
                 self._clean()
@@ -336,6 +347,7 @@ class _Roll:
                 new[at] = grown
         self.stale = matching.stale
         if not new and not self.stale:
+            matching.hold_sources()
             if self.count is not None:
                 self._check_count(attempt, after)
             return None, matching

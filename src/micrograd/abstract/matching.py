@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from micrograd.abstract.columns import resolved_in
+from micrograd.abstract.copies import Path, with_path
 from micrograd.abstract.errors import Restart, Unrollable
 from micrograd.abstract.objects import Objects
 from micrograd.abstract.outcomes import Heap
@@ -36,6 +39,7 @@ from micrograd.abstract.values import (
     Method,
     Ref,
     Tuple,
+    Union,
     Value,
     is_mark,
     is_number,
@@ -55,6 +59,8 @@ class Matching:
         self.to: dict[int, int] = {}
         self.of: dict[int, int] = {}
         self.waiting: list[int] = []
+        self.sources: list[tuple[int, str]] = []  # objects that were merged into a copy, and whose copy that is
+        self.path: Path = ()  # where in a cell the values are that are compared
 
     def pairs(self) -> Any:
         """Yield the locations of the heap before, each once it is matched."""
@@ -126,9 +132,13 @@ class Matching:
         if alike and isinstance(shape, Invariant | Items):
             assert isinstance(h, Tuple) and isinstance(a, Tuple)
             inner: Any = shape.shapes if isinstance(shape, Items) else [Invariant(x) for x in h.items]
-            new = tuple(self.grown(s, x, y, at) for s, x, y in zip(inner, h.items, a.items))
+            new = self._grown_each(range(len(h.items)), zip(inner, h.items, a.items), at)
             unchanged = all(s is n for s, n in zip(inner, new))
             return shape if unchanged else Items(h.cls, new)
+        if isinstance(a, Union) and self._is_replaced(h, a):
+            assert isinstance(h, Ref)
+            if self._merge(h, a, at):
+                return shape
         if isinstance(h, Closure | Method) and same(h, a):
             for location in locations(h):
                 self.link(location, location)
@@ -155,6 +165,55 @@ class Matching:
         found = lub(before, shape_of(a))
         return found if all(self.link(p, p) for p in pointers(found)) else lost
 
+    def _grown_each(
+        self, steps: Iterable[Any], values: Iterable[tuple[Shape, Value, Value]], at: int
+    ) -> tuple[Shape, ...]:
+        """Return the shapes that cover the values in a cell or a tuple, which have names or numbers."""
+        found = []
+        around = self.path
+        for step, (shape, h, a) in zip(steps, values):
+            self.path = (*around, step)
+            found.append(self.grown(shape, h, a, at))
+        self.path = around
+        return tuple(found)
+
+    # ---- objects that are replaced in a branch
+
+    def _is_replaced(self, h: Value, a: Union) -> bool:
+        """Return whether an object, or one that the iteration made, comes after an iteration where one object was."""
+        m = self.m
+        if not m.may_copy(h, self.head) or self._name() in (m.needed | m.uncopied):
+            return False
+        found = [resolved_in(x, self.after) for _, x in a.alternatives]
+        made = any(isinstance(x, Ref) and x.location not in self.head for x in found)
+        return made and all(m.may_copy(x, self.after) for x in found)
+
+    def _name(self) -> str:
+        return next((step for step in reversed(self.path) if isinstance(step, str)), "")
+
+    def _merge(self, h: Ref, a: Union, at: int) -> bool:
+        """Put one object with the contents of the right alternative on the heap after the iteration."""
+        m, path, name = self.m, self.path, self._name()
+        if h.location not in m.copies:
+            raise Restart(at, lambda: m.copy_at(at, path, name))
+        alternatives = [(mask, resolved_in(x, self.after)) for mask, x in a.alternatives]
+        sources: list[int] = []
+        one = m.merged(alternatives, self.after, sources)
+        self.sources += [(source, name) for source in sources]
+        if not isinstance(one, Ref) or not self.link(h.location, one.location):
+            return False
+        there = self.to[at]
+        self.after[there] = with_path(self.after[there], path, one)
+        return True
+
+    def hold_sources(self) -> None:
+        """Make sure that no object is changed of which the copy would have to be changed, too."""
+        m = self.m
+        for source, name in self.sources:
+            at = self.of.get(source, source)
+            if at in self.before and at not in m.has_copy:
+                raise Restart(at, lambda: m.has_copy.setdefault(at, name))  # noqa: B023
+
     def _fixed(self, value: Value) -> bool:
         return all(self.link(at, at) for at in locations(value))
 
@@ -166,7 +225,8 @@ class Matching:
             if how == "rows" and not same(h.values[-2], a.values[-2]):
                 raise Unrollable("the rows of a table have different lengths")
             inner = shape.shapes if isinstance(shape, Layout) else [Invariant(x) for x in h.values]
-            new = tuple(self.grown(s, x, y, at) for s, x, y in zip(inner, h.values, a.values))
+            steps = names_of(h) if how in NAMED else range(len(h.values))
+            new = self._grown_each(steps, zip(inner, h.values, a.values), at)
             if how == "generator":
                 self._fixed(h.key[1])
             unchanged = all(s is n for s, n in zip(inner, new))
@@ -191,11 +251,11 @@ class Matching:
         if h.key[0] == "dict" and [n for n in names_of(a) if n in names_of(h)] != list(names_of(h)):
             raise Unrollable("the order of the keys of a dict changes")
         inner = dict(zip(names_of(h), shape.shapes if isinstance(shape, Layout) else map(Invariant, h.values)))
-        cells = []
+        cells: list[Shape] = []
         for n in names:
             ours = dict(zip(names_of(h), h.values)).get(n, missing)
             theirs = dict(zip(names_of(a), a.values)).get(n, missing)
-            cells.append(self.grown(inner.get(n, Invariant(missing)), ours, theirs, at))
+            cells += self._grown_each([n], [(inner.get(n, Invariant(missing)), ours, theirs)], at)
         return Layout(named(h, names, cells).key, tuple(cells))
 
     def _grown_list(self, shape: Shape, h: Cell, a: Cell, at: int) -> Shape:
@@ -205,7 +265,7 @@ class Matching:
             raise Restart(at, lambda: m.become_columns(at, a.key[1]))
         if len(h.values) == len(a.values) and isinstance(shape, Layout | Invariant):
             inner = shape.shapes if isinstance(shape, Layout) else [Invariant(x) for x in h.values]
-            return Layout(h.key, tuple(self.grown(s, x, y, at) for s, x, y in zip(inner, h.values, a.values)))
+            return Layout(h.key, self._grown_each(range(len(h.values)), zip(inner, h.values, a.values), at))
         items = [*h.values, *a.values]
         if all(is_number(x) for x in items):
             kind: str | None = kind_of(items[0])

@@ -326,6 +326,8 @@ class Operators(Iterators):
     def _identical(self, a: Value, b: Value) -> Result:
         if isinstance(a, Ref) and isinstance(b, Ref):
             if a.location != b.location:
+                if b.location in self.has_copy:
+                    self.refuse_copied(a)
                 return Const(self._same_argument(a.location, b.location))
             if a.index is None or b.index is None:
                 return Const(True)

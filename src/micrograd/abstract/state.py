@@ -42,7 +42,7 @@ class Saved:
     catching: int
     yielders: dict[int, Any]
     given: dict[int, Value]
-    objects: tuple[set[int], set[int], dict[int, Value]]
+    objects: tuple[set[int], set[int], set[int], dict[int, Value], dict[int, str]]
     at: Position | None
 
 
@@ -58,6 +58,11 @@ class State(Outcomes):
         self.outer: list[int] = []  # the locations of objects from outside
         self.given: dict[int, tuple[Any, Any]] = {}  # those of arguments and their parts: paths and objects
         self.frozen: set[int] = set()  # pools with objects from outside
+        self.has_copy: dict[
+            int, str
+        ] = {}  # objects of which a loop has a copy, and copies: the variables that have them
+        self.copies: set[int] = set()  # the copies
+        self.uncopied: set[str] = set()  # variables that get no copy
         self.factories: dict[int, Value] = {}  # what a defaultdict calls for a missing key
         self.unordered: set[int] = set()  # dicts whose keys are in an order that is not known
         self.imported: dict[int, tuple[Value, Any]] = {}  # objects from outside
@@ -84,7 +89,7 @@ class State(Outcomes):
 
     def saved_state(self) -> Saved:
         at = self.running[-1].at if self.running else None
-        objects = set(self.frozen), set(self.unordered), dict(self.factories)
+        objects = set(self.frozen), set(self.unordered), set(self.copies), dict(self.factories), dict(self.has_copy)
         return Saved(len(self.rolls), len(self.temporary), len(self.running), len(self.b.open), self.catching,
                      dict(self.yielders), dict(self.given_items), objects, at)  # fmt: skip
 
@@ -95,8 +100,9 @@ class State(Outcomes):
         del self.rolls[saved.rolls :], self.temporary[saved.temporary :], self.running[saved.running :]
         self.catching = saved.catching
         self.yielders, self.given_items = dict(saved.yielders), dict(saved.given)
-        self.frozen, self.unordered = (set(x) for x in saved.objects[:2])  # their locations get other objects now
-        self.factories = dict(saved.objects[2])
+        # their locations get other objects now
+        self.frozen, self.unordered, self.copies = (set(x) for x in saved.objects[:3])
+        self.factories, self.has_copy = dict(saved.objects[3]), dict(saved.objects[4])
         if saved.at is not None and self.running:
             self.running[-1].at = saved.at
 
