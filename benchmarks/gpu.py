@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from micrograd import CompileError, Value, jacfwd, math, nn, value_and_grad, vmap
+from micrograd import CompileError, Value, data, jacfwd, losses, math, nn, optim, value_and_grad, vmap
 from micrograd.compile.cuda import driver
 from micrograd.compile.device import rows as run
 from micrograd.compile.rows import Rows
+from micrograd.train import fit, on_device
 
 DATES, DAYS = 64, 250
 MARKET = (100.0, 105.0, 0.2, 0.03, 1.0)
@@ -194,6 +195,23 @@ def static(text: str) -> str:
     return said[:300]
 
 
+def training(rows: int, batch_size: int | None, steps: int, stay: bool, **how: Any) -> float:
+    """The time of a step of fit on a network of 337 parameters."""
+    X, labels = data.moons(rows, seed=0)
+    model = nn.MLP(2, [16, 16, 1], rng=0)
+    may, on_device.may_stay = on_device.may_stay, (on_device.may_stay if stay else lambda run, client: False)
+    optimizer, seconds = optim.Adam(model.parameters(), lr=0.01), []
+    examples = np.array(X), np.array(labels) * 2.0 - 1.0
+    try:
+        for taken in (max(20, steps // 10), steps):  # the difference has no first steps in it
+            history = fit(model, examples, losses.max_margin, optimizer, 10**6, batch_size=batch_size, steps=taken,
+                          quiet=True, **how)  # fmt: skip
+            seconds.append(history.seconds - history.compiling)
+    finally:
+        on_device.may_stay = may
+    return (seconds[1] - seconds[0]) / (steps - max(20, steps // 10))
+
+
 def main() -> int:
     """Print a line for each workload."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -202,6 +220,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--float32", action="store_true")
     parser.add_argument("--static", action="store_true")
+    parser.add_argument("--training", action="store_true", help="times of training steps alone")
     asked = parser.parse_args()
     try:
         device = driver.device(0)
@@ -209,6 +228,19 @@ def main() -> int:
         print(error)
         return 0
     print(f"{device.name()}, driver for CUDA {device.driver.version / 1000:g}, {asked.rows:,} rows")
+    if asked.training:
+        for rows, batch_size, steps in (
+            (1_000, None, 1000),
+            (100_000, None, 500),
+            (1_000_000, None, 200),
+            (100_000, 256, 2000),
+        ):
+            times = [training(rows, batch_size, steps, stay, device="cuda") for stay in (True, False)]
+            times.append(training(rows, batch_size, max(50, steps // 10), False, compile=True))
+            told = zip(("steps on the device", "optimizer on the CPU", "all on the CPU"), times)
+            print(f"training, {rows:,} rows, batches of {batch_size or rows:,}: µs a step: "
+                  + ", ".join(f"{what} {seconds * 1e6:,.0f}" for what, seconds in told), flush=True)  # fmt: skip
+        return 0
     for name, (f, args, how) in workloads(asked.rows).items():
         if asked.only and asked.only not in name:
             continue

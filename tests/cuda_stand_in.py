@@ -28,7 +28,7 @@ class StandIn:
         self.launches: list[str] = []
         self.modules: dict[int, Any] = {}
         self.functions: dict[int, tuple[Any, str]] = {}
-        self.copied = 0  # bytes to the device
+        self.copied = self.fetched = 0  # bytes to the device, and from it
         self.fail: dict[str, int] = {}  # function -> the error that it gives
         self._here = threading.local()
         self._next = 1
@@ -125,6 +125,7 @@ class StandIn:
         if not self._lies_in_memory(at.value, size.value):
             return INVALID_VALUE
         ctypes.memmove(to.value, at.value, size.value)
+        self.fetched += size.value
         return 0
 
     def cuModuleLoadDataEx(self, to: Any, text: Any, count: int, options: Any, values: Any) -> int:

@@ -11,6 +11,7 @@ from micrograd.compile.cuda import driver
 from micrograd.ops import OPS
 from micrograd.train import fit
 from random_programs import needs_llvm
+from training_runs import MAKERS
 
 
 def _reason():
@@ -197,6 +198,20 @@ def test_training_has_the_bits_of_the_cpu(batch_size):
         optimizer, sides = optim.Adam(model.parameters(), lr=0.05), [1.0 if label else -1.0 for label in y]
         history = fit(model, (X, sides), losses.max_margin, optimizer, 5, batch_size=batch_size, quiet=True, **how)
         found.append([*(row["loss"] for row in history.rows), *(p.data for p in model.parameters())])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("how", [{}, {"clip": 0.3}, {"batch_size": 700}])
+@pytest.mark.parametrize("name", MAKERS)
+def test_steps_that_stay_have_the_bits_of_the_cpu(name, how):
+    X, y = data.moons(5000, seed=0)
+    found, sides = [], [1.0 if label else -1.0 for label in y]
+    for device in ({"device": "cuda"}, {"compile": True}):
+        model = nn.MLP(2, [9, 8, 1], rng=0)
+        optimizer = MAKERS[name](model.parameters())
+        history = fit(model, (X, sides), losses.max_margin, optimizer, 20, quiet=True, **how, **device)
+        ends = [(p.data, p.grad) for p in model.parameters()]
+        found.append(([row["loss"] for row in history.rows], ends, optimizer.state_dict()))
     assert found[0] == found[1]
 
 

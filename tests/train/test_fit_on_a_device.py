@@ -7,10 +7,11 @@ import pytest
 
 import cuda_stand_in
 import opencl_runtime
-from micrograd import CompileError, data, losses, nn, optim, train, vmap
+from micrograd import CompileError, Value, data, losses, nn, optim, train, vmap
 from micrograd.compile.cuda import driver
+from micrograd.compile.device.rows import OutOfDeviceMemory
 from micrograd.compile.opencl import runtime
-from micrograd.train import accuracy, fit
+from micrograd.train import accuracy, fit, on_device
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
@@ -88,6 +89,149 @@ def test_data_are_copied_to_the_device_once(gpu):
     assert gpu.copied < first + 9 * 8 * 300  # parameters in each step, and not the 900 numbers of the data
 
 
+MAKERS = {
+    "SGD": lambda ps: optim.SGD(ps, lr=0.1),
+    "momentum": lambda ps: optim.SGD(ps, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=True),
+    "Adam": lambda ps: optim.Adam(ps, lr=optim.warmup(optim.linear(0.05, 0.01, 9), 3), amsgrad=True),
+    "groups": lambda ps: optim.AdamW([{"parameters": ps[:5], "lr": 0.1}, {"parameters": ps[5:], "weight_decay": 0.2}]),
+    "NAdam": lambda ps: optim.NAdam(ps, lr=0.01),
+    "RMSprop": lambda ps: optim.RMSprop(ps, momentum=0.5, centered=True),
+    "Adagrad": lambda ps: optim.Adagrad(ps),
+    "Lion": lambda ps: optim.Lion(ps, lr=0.01),
+}
+
+
+@pytest.fixture
+def stays(monkeypatch):
+    """How many steps stayed on the device."""
+    taken, step = [], on_device.Resident.step
+    monkeypatch.setattr(on_device.Resident, "step", lambda self, part: (taken.append(part), step(self, part))[1])
+    return taken
+
+
+def after(make=MAKERS["Adam"], width=6, rows=300, **how):
+    """All that a run leaves behind."""
+    model = nn.MLP(2, [width, 1], rng=0)
+    optimizer = make(model.parameters())
+    history = fit(model, (X[:rows], SIDES[:rows]), losses.max_margin, optimizer, quiet=True, **how)
+    ends = [(p.data, p.grad) for p in model.parameters()]
+    return history.rows, ends, optimizer.state_dict(), history.stopped
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("how", [{"epochs": 14}, {"epochs": 14, "clip": 0.3}, {"epochs": 4, "batch_size": 70}])
+def test_steps_that_stay_on_the_device(gpu, stays, name, how):
+    assert after(MAKERS[name], device="cuda", **how) == after(MAKERS[name], compile=True, **how)
+    assert len(stays) == (19 if "batch_size" in how else 13)  # all but the first
+
+
+def test_many_rows_and_parameters(gpu, stays):
+    """Several blocks, sums of products, and more gradients than a thread reads at once."""
+    data_of = [(2 * i % 7 - 3.0, i % 5 - 2.0) for i in range(4500)], [(-1.0) ** (i % 3) for i in range(4500)]
+    found = []
+    for how in ({"device": "cuda"}, {"compile": True}):
+        model = nn.MLP(2, [9, 8, 1], rng=1)
+        history = fit(model, data_of, losses.max_margin, optim.Adam(model.parameters()), epochs=12, quiet=True, **how)
+        found.append(([row["loss"] for row in history.rows], [(p.data, p.grad) for p in model.parameters()]))
+    assert found[0] == found[1] and len(stays) == 11
+
+
+def test_a_step_moves_the_loss_alone(gpu, stays):
+    moved = []
+    step = on_device.Resident.step
+
+    def noted(self, part):
+        before = gpu.copied, gpu.fetched
+        result = step(self, part)
+        moved.append((gpu.copied - before[0], gpu.fetched - before[1]))
+        return result
+
+    on_device.Resident.step = noted
+    try:
+        after(epochs=14, device="cuda")
+        assert moved == [(0, 5 * 8)] * 13  # the loss, and four sums of squares
+        moved.clear()
+        after(epochs=4, batch_size=50, device="cuda")
+        assert moved == [(50 * 8, 5 * 8)] * 23  # and the numbers of the rows of a batch
+    finally:
+        on_device.Resident.step = step
+
+
+def test_gradients_that_are_zero_or_not_finite(gpu, stays, monkeypatch):
+    """Their squares say nothing, so the CPU looks at them."""
+    by_hand, step = [], on_device.Resident._by_hand
+    monkeypatch.setattr(on_device.Resident, "_by_hand", lambda self, u: (by_hand.append(1), step(self, u))[1])
+    found = []
+    for how in ({"device": "cuda"}, {"compile": True}):
+        w, b = Value(0.5), Value(0.0)
+        model = lambda x, w=w, b=b: w * x + b  # noqa: E731
+        sgd = optim.SGD([w, b], lr=0.9, momentum=0.5)
+        history = fit(model, ([1.0, 2.0, -1.0], [1.0, 1.0, -1.0]), losses.max_margin, sgd, epochs=40, quiet=True, **how)
+        found.append((history.rows, w.data, b.data, w.grad, b.grad, sgd.state_dict()))
+    assert found[0] == found[1] and len(by_hand) > 20  # the margin is kept soon
+    grow = lambda ps: optim.SGD(ps, lr=1e155)  # noqa: E731
+    with pytest.warns(RuntimeWarning, match="training ends before it spoils"):
+        want = after(grow, epochs=20, compile=True)
+    with pytest.warns(RuntimeWarning, match="training ends before it spoils"):
+        assert after(grow, epochs=20, device="cuda") == want
+    assert want[3] == "diverged"
+
+
+def test_who_looks_sees_the_numbers_of_now(gpu, stays, tmp_path):
+    how = {"epochs": 30, "validation": (X[:40], SIDES[:40]), "patience": 4, "restore_best": True}
+    files = [{**how, "checkpoint": tmp_path / f"{name}.json", "checkpoint_every": 7} for name in "ab"]
+    assert after(device="cuda", **files[0]) == after(compile=True, **files[1])
+    assert len(stays) > 5
+    for file in files:
+        del file["patience"]
+    assert after(device="cuda", **files[0] | {"epochs": 45}, resume=True) == after(
+        compile=True, **files[1] | {"epochs": 45}, resume=True
+    )
+
+
+def test_an_interrupt_leaves_whole_steps(gpu, monkeypatch):
+    ran, count = on_device.Resident._ran, []
+
+    def interrupted(self, part, updates):
+        result = ran(self, part, updates)
+        count.append(1)
+        if len(count) == 5:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(on_device.Resident, "_ran", interrupted)
+    found = after(epochs=20, device="cuda")
+    assert found[3] == "interrupted" and len(found[0]) == 5  # one on the CPU, and four
+    assert found[:3] == after(epochs=5, compile=True)[:3]
+
+
+def test_steps_that_cannot_stay(gpu, stays, monkeypatch):
+    """Where somebody looks at Values between steps, or may change them, the optimizer runs on the CPU."""
+    looks = {
+        "callbacks": {"callbacks": [lambda history: None]},
+        "metrics": {"metrics": {"accuracy": accuracy}},
+        "a penalty": {"penalty": lambda: Value(0.0) * 1.0},
+        "few steps": {"steps": 9},
+    }
+    for name, how in looks.items():
+        assert after(epochs=12, device="cuda", **how) == after(epochs=12, compile=True, **how), name
+    rate = lambda ps: optim.SGD(ps, lr=lambda step: 0.1 + abs(ps[0].data))  # noqa: E731
+    assert after(rate, epochs=12, device="cuda") == after(rate, epochs=12, compile=True)
+    assert not stays
+    monkeypatch.setattr(on_device.Resident, "holds", lambda self: len(stays) < 4)
+    assert after(epochs=14, device="cuda") == after(epochs=14, compile=True)
+    assert len(stays) == 4
+
+
+def test_no_room_for_steps_that_stay(gpu, stays, monkeypatch):
+    def full(self, owner):
+        raise OutOfDeviceMemory("the device is out of memory")
+
+    monkeypatch.setattr(on_device._Side, "__init__", full)
+    assert after(epochs=14, device="cuda") == after(epochs=14, compile=True)
+    assert not stays
+
+
 def test_a_step_of_a_loss_over_rows(gpu):
     found = []
     for device in ("cuda", "cpu"):
@@ -115,13 +259,17 @@ def test_what_cannot_be_combined():
         trained(device="cuda", objective=lambda xs, ys: None)
 
 
-def test_a_run_by_opencl_has_the_bits_of_the_cpu():
+def test_a_run_by_opencl_has_the_bits_of_the_cpu(stays):
     opencl_runtime.find()
     try:
         runtime.device(0)
     except CompileError as reason:
         pytest.skip(str(reason).splitlines()[0])
     assert trained(device="opencl", batch_size=128) == trained(compile=True, batch_size=128)
+    for name in ("groups", "RMSprop"):
+        for how in ({"epochs": 12, "clip": 0.3}, {"epochs": 4, "batch_size": 70}):
+            assert after(MAKERS[name], device="opencl", **how) == after(MAKERS[name], compile=True, **how)
+    assert stays
 
 
 def test_numpy_data_of_another_type(gpu):

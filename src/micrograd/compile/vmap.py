@@ -268,6 +268,17 @@ class Vmap(RowsTracing):
             results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
 
+    def one_kernel(self, *args: Any) -> tuple[Plan, Any] | None:
+        """The plan and the code of a call whose result is one Value by one kernel, which every such call runs; or None."""
+        if not engine.NATIVE or self.batch_size is not None or self.variants.outdated():
+            return None
+        rows = Rows(args, {}, self.in_axes, self.static)
+        if not self.variants.of(rows.key):
+            return None
+        plan = self._plan(rows)
+        settled = plan.direct and not plan.guarded and not rows.uniform and plan.variant.trace.arms is None
+        return (plan, plan.variant.compile(plan.goal).code) if settled else None
+
     def check_size(self, rows: Rows, plan: Plan) -> int:
         """How many numbers each row gives; an error where all of them would not fit into memory."""
         count = plan.goal.numbers(plan.count)

@@ -25,6 +25,12 @@ def is_constant(schedule: Schedule) -> bool:
     return isinstance(schedule, partial) and schedule.func is _constant
 
 
+def looks_at_steps_alone(schedule: Schedule) -> bool:
+    """Whether a schedule is one of this module, which computes from the number of steps; one of a user's may read anything."""
+    ours = isinstance(schedule, partial) and schedule.func.__module__ == __name__
+    return ours and all(looks_at_steps_alone(a) for a in schedule.args if callable(a))  # type: ignore[attr-defined]
+
+
 def linear(start: float, end: float, steps: int) -> Schedule:
     """Go from start to end in a straight line over a number of steps, then stay at end.
 

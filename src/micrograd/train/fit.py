@@ -17,7 +17,7 @@ from micrograd.nn.initial import generator
 from micrograd.observed import is_recording
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.lbfgs import NotFiniteError
-from micrograd.train import checkpoints
+from micrograd.train import checkpoints, on_device
 from micrograd.train import data_checks as checks
 from micrograd.train import first_look as look
 from micrograd.train.accumulate import gradients
@@ -100,8 +100,8 @@ def fit(
     quiet         show nothing
     client        a client of dask.distributed, whose workers run model, loss, metrics and validation as machine code, with the
                   same bits as compile=True on one machine; the data may then be Dask arrays, which stay on the cluster
-    device        "cuda" or "opencl" runs all of that on a GPU, with the same bits (see "On a GPU" in the documentation). With
-                  "cuda", data that are not drawn in batches are copied there once; parameters are copied in each step
+    device        "cuda" or "opencl" runs all of that on a GPU, with the same bits (see "On a GPU" in the documentation).
+                  Parameters and the optimizer's state stay there between steps, unless callbacks or metrics look at them
 
     Ctrl-C ends the training after the current step, a second one at once; the history so far is returned.
     """
@@ -186,6 +186,8 @@ class _Run:
             self.epochs * self.at.batches if self.limit is None else min(self.limit, self.epochs * self.at.batches)
         )
         self.started = self.depends = self.drifted = False
+        self.resident: on_device.Resident | None = None  # the steps, where they stay on a device
+        self.may_stay = device != "cpu" and on_device.may_stay(self, client)
         checks.monitors(self.callbacks, self.metrics, validation is not None, optimizer)
         self.saved = None
         if checkpoint is not None:
@@ -211,6 +213,7 @@ class _Run:
                         at.begin(self.rng)
                     for parts in at.rest():
                         if self.best is not None and self.before_step:
+                            self._settle()
                             self.best.look()
                         row = self._step(parts)
                         if row is None:
@@ -224,6 +227,7 @@ class _Run:
                         if self.seeks:
                             self.low.take(row, history.epoch_ended)
                             if self.best is not None and self.low.improved:
+                                self._settle()
                                 self.best.take(row, self.before_step)
                         shown.step(row)
                         if self.callbacks or self.seeks or is_interrupted():
@@ -231,15 +235,18 @@ class _Run:
                         if history.stopped or len(history.rows) == self.limit:
                             break
                     if at.batch == 0 and at.epoch & (at.epoch - 1) == 0 and look.is_due(at.epoch):
+                        self._settle()
                         look.again(self)
                     if self.saved is not None and at.batch == 0 and at.epoch % self.every == 0:
                         self._save()
+                self._settle()
                 look.again(self)
                 history.stopped = history.stopped or ("epochs" if at.epoch >= self.epochs else "steps")
                 self._save()
             except KeyboardInterrupt:  # the second Ctrl-C, or one from a callback: no checkpoint of half a step
                 history.stopped = "interrupted"
             finally:
+                self._leave_device()
                 shown.close()
                 for objective in (self.objective, self.validation):
                     getattr(objective, "release", lambda: None)()
@@ -285,6 +292,8 @@ class _Run:
                 return None
             return self._measured(row, parts[0], lr)
         if len(parts) == 1:
+            if self._stays(parts[0]):
+                return self._step_on_device(row, parts[0])
             error = self.objective.error(parts[0], number)
             if not self.depends:
                 look.depends(self, error)
@@ -302,6 +311,41 @@ class _Run:
             row["lr"] = lr
             return row
         return self._accumulated(row, parts, number)
+
+    def _stays(self, part: Any) -> bool:
+        """Whether this step is taken on the device, with what is there; the first step is not, which makes its kernels."""
+        if not self.may_stay or not self.depends or not self.history.rows:
+            return False
+        if self.resident is not None and not self.resident.holds():
+            self._leave_device()
+            self.may_stay = False
+        elif self.resident is None and (self.limit or 0) - len(self.history.rows) >= on_device.FEWEST:
+            self.resident = on_device.resident(self, part)
+            self.may_stay = self.resident is not None
+        return self.resident is not None
+
+    def _step_on_device(self, row: Row, part: Any) -> Row | None:
+        resident: Any = self.resident
+        lr = self.optimizer.lr
+        row["loss"], taken = resident.step(part)
+        if not taken:
+            loss = row["loss"]
+            self._diverged("a gradient is not finite" if isfinite(loss) else f"the loss is {loss}")
+            return None
+        self.optimizer.advance()
+        row["lr"] = lr
+        return row
+
+    def _settle(self) -> None:
+        """Give the model the numbers of steps that were taken on a device."""
+        if self.resident is not None:
+            self.resident.settle()
+
+    def _leave_device(self) -> None:
+        resident, self.resident = self.resident, None
+        if resident is not None:
+            resident.settle()
+            resident.free()
 
     def _accumulated(self, row: Row, parts: list[Any], number: int) -> Row | None:
         """Add up the gradients of several batches, and take one step."""
@@ -333,6 +377,7 @@ class _Run:
         return row
 
     def _validate(self) -> Row:
+        self._settle()
         objective = self.validation
         with evaluating(self.model), no_grad():
             row: Row = {"validation_loss": number_of(objective.error(None, 0))}
@@ -366,6 +411,7 @@ class _Run:
     def _save(self) -> None:
         if self.saved is None:
             return
+        self._settle()
         try:
             best = None if self.best is None else self.best.state()
             self.saved.save(self.model, self.optimizer, self.rng, self.at, self.history, best, self.callbacks)
