@@ -31,7 +31,7 @@ AGREE = 1e-3  # relative: finite differences and minimizers with them have no mo
 CALLS, SECONDS = (
     100,
     5.0,
-)  # later calls that are timed, and how long at most; the first 64 may be compared with plain Python
+)  # later calls that are timed, and how long at most; the first ones may be compared with plain Python
 
 
 def load(name: str) -> Any:
@@ -152,7 +152,7 @@ function whose first call compiles. The table of a section has the times of the 
 are the usual choice. `python benchmarks/gallery.py` measures them again, each in a process of its own, and checks that all
 results agree. The times of a section are from one run on {machine}, on two cores that did other work
 too: read the ratios, and not the times. The first call includes the import of what it needs; a later call is the best of 100,
-of which the first 64 may be compared with plain Python. The lines of an alternative are those that it does not share with the
+of which the first ones may be compared with plain Python. The lines of an alternative are those that it does not share with the
 program above.
 """
 

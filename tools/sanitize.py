@@ -41,7 +41,7 @@ for t in threads: t.join()
 TESTS = ["tiny", "engine", "backward", "copies", "safety", "hostile", "by_hand", "faults", "faults_compiled", "primitive",
          "seeds", "math", "ops", "random", "transforms", "tape", "trace", "calls", "captured", "kept_numbers", "no_grad_calls",
          "vmap", "vmap_values", "tiles", "behind_steps", "no_grad", "comparisons", "scopes", "unread_values",
-         "classes_in_later_calls", "on_numbers", "steps", "settled_steps", "layouts", "changed_modules"]  # fmt: skip
+         "classes_in_later_calls", "plain_runs", "steps", "settled_steps", "layouts", "changed_modules"]  # fmt: skip
 
 
 def build(flags: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any, ParamSpec, TypeVar
 from micrograd.engine import Value
 from micrograd.observed import is_recording
 from micrograd.tape import interpret, passes
+from micrograd.tape.swept import derived
 from micrograd.tape.tape import INPUT, PARAM, Tape
 from micrograd.tape.trace import Trace, is_tracing, peek, trace
-from micrograd.tape.twice import derived
 from micrograd.tree import Shape, as_floats, flatten, name_of, unflatten, wants_function
 
 P = ParamSpec("P")

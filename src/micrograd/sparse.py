@@ -28,9 +28,9 @@ from micrograd.observed import STOP
 from micrograd.stage.jumps import has_loops
 from micrograd.tape import interpret, passes
 from micrograd.tape.staging import hooks
+from micrograd.tape.swept import derived
 from micrograd.tape.tape import INPUT, SOURCES, Region, Tape
 from micrograd.tape.trace import Trace, is_tracing, peek, run, trace
-from micrograd.tape.twice import derived
 from micrograd.tree import Shape, as_floats, flatten, name_of, size, wants_function
 
 

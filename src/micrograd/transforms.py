@@ -24,6 +24,7 @@ from micrograd.importable import by_name
 from micrograd.tape import interpret as python
 from micrograd.tape import kinds, passes
 from micrograd.tape.staging import hooks
+from micrograd.tape.swept import derived
 from micrograd.tape.tape import INPUT
 from micrograd.tape.trace import (
     Run,
@@ -38,7 +39,6 @@ from micrograd.tape.trace import (
     trace,
 )
 from micrograd.tape.trace import run as run_once
-from micrograd.tape.twice import derived
 from micrograd.tree import (
     NUMBER,
     Shape,

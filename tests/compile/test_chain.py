@@ -24,7 +24,7 @@ def a_trace(below: float | None = None, *, bounded: bool = False, **has) -> Trac
     found = Trace(parse(PLAIN if below is None else BELOW.format(below)), [], ("*",))
     found.staged, found.bounded = True, bounded
     for name, x in has.items():
-        setattr(found, name, x)
+        setattr(found.evidence if name == "sampled" else found, name, x)
     return found
 
 
@@ -188,7 +188,7 @@ def test_what_was_found_is_noted(monkeypatch):
 
 
 def test_a_path_is_traced_once(monkeypatch):
-    from micrograd.compile import chain as module
+    from micrograd.evidence import checker as module
 
     runs, trace = [], module.trace_twice
     monkeypatch.setattr(module, "trace_twice", lambda *args: (runs.append(args), trace(*args))[1])
@@ -200,7 +200,7 @@ def test_a_path_is_traced_once(monkeypatch):
 
 @pytest.mark.parametrize("rows", [False, True])
 def test_a_point_keeps_its_arguments_and_a_row_does_not(rows):
-    one = tracer(x=7, rows=rows)
+    one = tracer(x=7, rows=rows).checker
     assert one.origins == (None if rows else [7]) and one.values == [7.0]
 
 
@@ -253,10 +253,10 @@ def test_the_modules_that_were_read_belong_to_the_trace(monkeypatch):
 def test_a_staged_trace_is_checked_against_plain_runs():
     right, wrong = a_trace(), a_trace()
     wrong.tape = parse("%0 = input 0\n%1 = add %0 %0\nreturn %1")
-    one = tracer(lambda x: x * x, x=1.5)
-    assert one.check(right) is True
+    one = tracer(lambda x: x * x, x=1.5).checker
+    assert one.holds(right) is True
     with pytest.warns(RuntimeWarning, match="This is a defect of micrograd"):
-        assert one.check(wrong) is False
+        assert one.holds(wrong) is False
 
 
 # ---- whether a trace holds

@@ -18,8 +18,8 @@ pytest.importorskip("llvmlite", reason="functions are compiled")
 from micrograd import TraceError, jit, vmap
 from micrograd.abstract.machine import Machine
 from micrograd.abstract.outside import Changed
-from micrograd.compile.threads import Threads
 from micrograd.compile.variants import Variants
+from micrograd.compile.worker import Threads
 from micrograd.ir.builder import Builder
 
 RACES = Path(__file__).parent.parent.parent / "tools" / "races.py"

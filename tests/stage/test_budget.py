@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from micrograd import jit, math, value_and_grad, vmap
+from micrograd.evidence import arms, merged
 from micrograd.stage import ahead, attempt
 from micrograd.tape import interpret
 
@@ -22,8 +23,9 @@ XS = np.linspace(-1.0, 1.0, 40)
 @pytest.fixture
 def counted(monkeypatch):
     """How many instructions are interpreted in runs of tapes, loops included; with a budget that is a tenth of the real one."""
-    for name in ("LOOKED", "WORK", "ROW", "SHORT"):
-        monkeypatch.setattr(attempt, name, getattr(attempt, name) // 10)
+    for module, names in ((arms, ("LOOKED", "ROW", "SHORT")), (merged, ("WORK", "ROW", "SHORT"))):
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(module, name) // 10)
     count = [0]
     real = interpret.run
 
@@ -41,13 +43,13 @@ def test_long_rows_are_not_interpreted_where_there_are_short_ones(counted, deriv
     found = vmap(derive(walk))(XS, iterations)
     values = found if derive(walk) is walk else found[0]
     assert values[:2].tolist() == pytest.approx([walk(x, n) for x, n in zip(XS[:2].tolist(), iterations[:2].tolist())])
-    assert counted[0] < 2 * (attempt.LOOKED + attempt.WORK)
+    assert counted[0] < 2 * (arms.LOOKED + merged.WORK)
 
 
 def test_rows_that_are_all_long_are_looked_at_within_the_budget_and_explain_says_so(counted):
     h = vmap(value_and_grad(walk))
     h(XS, np.full(40, 5e3))
-    assert counted[0] < 2 * (attempt.LOOKED + attempt.WORK)
+    assert counted[0] < 2 * (arms.LOOKED + merged.WORK)
     assert "not compared with plain Python" in h.explain(XS, np.full(40, 5e3))
 
 

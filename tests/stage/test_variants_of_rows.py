@@ -133,7 +133,7 @@ def test_a_merged_variant_that_fails_its_first_check_is_withdrawn(monkeypatch):
     h = vmap(apart_above_five)
     assert h(np.array([6.0])).tolist() == [42.0]
     for variant in h.variants:
-        variant.trace.arms = None  # as after many calls, which are not looked at any longer
+        variant.trace.evidence.arms = None  # as after many calls, which are not looked at any longer
     xs = np.array([2.0, 0.5, 6.0])
     with pytest.warns(RuntimeWarning, match="please report it"):
         assert h(xs).tolist() == [4.0, 1.5, 42.0]

@@ -244,7 +244,7 @@ def test_the_fuzzer_sees_rows_that_history_gives_to_one_variant_or_another(monke
 
     def forget(self, chain):
         found = keep(self, chain)
-        return found if found is not None and accepts(found, self.values) else None
+        return found if found is not None and accepts(found, self.checker.values) else None
 
     text = (
         "def f(x0, x1, x2):\n    def h(a, b):\n        if b in (a, b * b):\n            return 0.0\n        return a\n"

@@ -10,7 +10,7 @@ import pytest
 
 from micrograd import grad, value_and_grad
 from micrograd.stage.limits import Limits
-from micrograd.tape import twice as trace_twice
+from micrograd.tape import swept
 from micrograd.tape.passes import primal, states
 from micrograd.tape.tape import Loop
 from stage.test_changed_lists import compare, slope
@@ -190,7 +190,7 @@ def test_items_are_kept_and_not_the_list(name, monkeypatch):
         return found
 
     monkeypatch.setattr(states, "kept", kept)
-    monkeypatch.setattr(trace_twice._kept, "tapes", [])
+    monkeypatch.setattr(swept._kept, "tapes", [])
     monkeypatch.setattr(primal, "joined", lambda *_: None)  # a loop that carries its tangents keeps nothing
     compare(value_and_grad(PROGRAMS[name], (0, 1)), False, ROWS[:1], Limits(iterations=3))
     outer = [found for op, found in seen if op.iterations == N - 1 and (found.loops or name not in KEPT)]

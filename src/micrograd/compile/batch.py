@@ -89,7 +89,7 @@ def renumber_captured(found: Trace, first: list[Value]) -> Trace:
     rows = [(order[id(found.captured[args[0]])],) if op is PARAM else args for op, args in zip(tape.ops, tape.args)]
     new = copy.copy(found)
     new.tape, new.captured = tape.copy(params=len(captured), args=rows), captured
-    new.arms = None if found.arms is None else type(found.arms)()
+    new.evidence = found.evidence.again()
     return new
 
 

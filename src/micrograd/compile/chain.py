@@ -17,15 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from micrograd.compile.compared import Compared
 from micrograd.compile.log import step, told
 from micrograd.compile.tuning import TUNING
-from micrograd.engine import Value
-from micrograd.stage import budget, on_numbers
-from micrograd.stage.limits import NONE, Others
+from micrograd.evidence.arms import NONE, Others
+from micrograd.evidence.checker import Checker
+from micrograd.evidence.twice import same_way
+from micrograd.stage import budget
 from micrograd.tape import interpret, kinds
 from micrograd.tape.trace import Trace, peek
-from micrograd.tape.twice import same_way, trace_twice
 from micrograd.tree import Shape, name_of
 from micrograd.watch.modules import noting
 from micrograd.watch.owners import owners_of
@@ -62,11 +61,9 @@ class Tracer:
         `one_path`, tapes with choices are of no use for this call. At a point, the function sees the classes of the numbers
         as they were given; for `rows`, those of floats.
         """
-        self.f, self.user, self.shape, self.code, self.arrange = f, user, shape, code, arrange
-        self.apart, self.others, self.rows, self.one_path = apart, others, rows, one_path
-        self.given = list(leaves)
-        self.values = peek(self.given)
-        self.origins = None if rows else self.given
+        self.f, self.user, self.shape, self.code = f, user, shape, code
+        self.apart, self.one_path = apart, one_path
+        self.checker = Checker(code, arrange, leaves, others, rows)
         self._plain: Trace | None = None
         self.search = budget.Search()
         self._read: dict[int, Any] = {}
@@ -76,8 +73,8 @@ class Tracer:
         """The trace of the path that these numbers take."""
         found = self._plain
         if found is None:
-            found = self._noting(lambda: trace_twice(self.f, self.user, self.shape, self.values, self.origins))
-            self._compare(found)
+            found = self._noting(lambda: self.checker.traced(self.f, self.user, self.shape))
+            self.checker.compare(found)
             self._plain = found
         if found.tape.guards:
             found.notes = dict(chain.why)
@@ -96,16 +93,17 @@ class Tracer:
         from micrograd.stage.limits import Limits
 
         found: Trace | None = None
-        how: dict[str, Any] = {"others": self.others, "keep_types": not self.rows, "level": chain.level}
-        what = self.code, self.arrange, self.values, self.origins
+        by = self.checker
+        how: dict[str, Any] = {"others": by.others, "keep_types": not by.rows, "level": chain.level}
+        what = by.code, by.arrange, by.values, by.origins
         if chain.long:
-            kept = TUNING.kept_states // (8 if self.rows else 1)
+            kept = TUNING.kept_states // (8 if by.rows else 1)
             limits = Limits(
                 2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
             )
-            found = self._noting(lambda: ahead.rolled(*what, limits, self.others, not self.rows, self.given))
+            found = self._noting(lambda: ahead.rolled(*what, limits, by.others, not by.rows, by.given))
             if found is not None:
-                self._compare(found)
+                by.compare(found)
             if found is None and chain.level:
                 chain.closed = True
                 return None
@@ -115,9 +113,9 @@ class Tracer:
                 return None
             plain = self.plain(chain) if chain.level == 0 else None
             if plain is None or plain.tape.guards:
-                found = self._noting(lambda: attempt.merged(*what, plain, chain.why, **how, given=self.given))
+                found = self._noting(lambda: attempt.merged(*what, plain, chain.why, **how, given=by.given))
                 if found is not None:
-                    self._note(found, True)
+                    by.note(found, True)
             chain.closed = found is None
         if found is not None and chain.last is not None and same_way(chain.last, found):
             found, chain.closed = None, True  # another level changes nothing
@@ -134,55 +132,13 @@ class Tracer:
             chain.level += 1
             if self.one_path and found.merged:
                 break
-            if accepts(found, self.values):
+            if accepts(found, self.checker.values):
                 return found
         return self.plain(chain)
 
-    def check(self, found: Trace) -> bool:
-        """Whether a staged trace gives what plain runs of the function give, at these numbers and at others."""
-        from micrograd.stage import attempt
-
-        return attempt.verified(self.code, self.arrange, found, self.values, self.others)
-
     def agrees(self, found: Trace) -> bool:
         """Whether a trace gives what a plain run gives now, at these numbers; True where that cannot be told."""
-        if not found.sampled or not accepts(found, self.values) or any(isinstance(x, Value) for x in self.given):
-            return True
-        return on_numbers.agrees(self.code, self.arrange, found, self.given)
-
-    def look(self, found: Trace, arms: Any) -> bool:
-        """The same for a merged trace that has been in use, if these numbers or others take an arm that was not yet checked."""
-        from micrograd.stage import later
-
-        if self.others.columns is not None:
-            return later.holds_for(self.code, self.arrange, found, arms, self.others.columns)
-        return later.holds_at(self.code, self.arrange, found, arms, self.values)
-
-    def _compare(self, found: Trace) -> None:
-        """Raise a TraceError where a trace has computed something else than the function does with plain numbers."""
-        compares = found.sampled and found.holds
-        decided = not compares or on_numbers.compare(self.code, self.arrange, found, self.given, self.rows)
-        self._note(found, decided)
-
-    def _note(self, found: Trace, decided: bool) -> None:
-        """Note the classes of these numbers. Other arms of a merged trace are compared when they are taken."""
-        found.classes = Compared()
-        if not found.merged or {int, float}.issuperset(map(type, self.given)):  # see on_numbers.compare_row
-            found.classes.note(self.given, decided)
-
-    def compare_classes(self, found: Trace) -> None:
-        """The same for a trace that has been in use, where numbers of these classes have not been, or not in this arm."""
-        from micrograd.stage import attempt, later
-
-        compared: Compared = found.classes
-        arms = (compared.arms(self.given) or attempt.Arms()) if found.merged and found.sampled else None
-        taken = set() if arms is None else later.takes_another(found, arms, self.values)
-        decided = True
-        if taken is not None and found.sampled:
-            decided = on_numbers.compare(self.code, self.arrange, None, self.given, self.rows)
-        if arms is not None and taken is not None and decided:
-            arms.seen |= taken
-        compared.note(self.given, decided, arms if arms is not None and min(arms.looks, arms.work) > 0 else None)
+        return not accepts(found, self.checker.values) or self.checker.agrees(found)
 
     def _noting(self, run: Callable[[], Any]) -> Any:
         """What `run` gives, with the modules that it and earlier runs have read."""
@@ -207,7 +163,7 @@ class Tracer:
 def accepts(found: Trace, values: list[float]) -> bool:
     """Whether a trace holds for these numbers; taken for granted where a loop is too long to be interpreted."""
     try:
-        if found.tape.guards and found.sampled:
+        if found.tape.guards and found.evidence.sampled:
             params = peek(found.captured)
             interpret.counted(lambda: interpret.run(found.tape, values, params), TUNING.interpreted_loop * 100)
     except interpret.GuardFailed:

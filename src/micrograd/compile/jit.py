@@ -44,13 +44,13 @@ from micrograd.compile.signature import (
 from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import TRIES, Variants
 from micrograd.errors import TraceError
+from micrograd.evidence.twice import unsteady
 from micrograd.importable import attribute_of, by_name
 from micrograd.objects import flatten_object, static_shape
 from micrograd.observed import is_recording
 from micrograd.stage import budget
 from micrograd.stage.jumps import has_loops
 from micrograd.tape.trace import Trace, is_tracing, peek, user_depth
-from micrograd.tape.twice import unsteady
 from micrograd.transforms import Derived
 from micrograd.tree import NUMBER, Shape, flatten, name_of, not_told_apart, unflatten, wants_function
 from micrograd.watch.guards import unchanged
@@ -126,7 +126,7 @@ class Jit:
                     break
             if trace.asked and tuple(map(type, leaves)) not in trace.asked:
                 continue
-            flat = variant.run(leaves, wanted, wait or not trace.sampled)
+            flat = variant.run(leaves, wanted, wait or not trace.evidence.sampled)
             if flat is not None:
                 if not self._right(shape, leaves, variant):
                     self.variants.withdraw(shape, leaves)
@@ -227,17 +227,14 @@ class Jit:
 
     def _right(self, shape: Shape, leaves: list[Any], variant: PointVariant) -> bool:
         """Whether a trace of many paths gives what a plain run gives, where it is to be compared with one."""
-        trace, arms = variant.trace, variant.trace.arms
-        if not trace.classes.knows(leaves):
-            self._tracer(shape, leaves).compare_classes(trace)
-            self._install(shape, variant)
-        if not trace.checked:
-            return self._tracer(shape, leaves).check(trace)
-        if arms is None:
+        evidence = variant.trace.evidence
+        known = evidence.classes.knows(leaves)
+        if known and evidence.settled:
             return True
-        right = self._tracer(shape, leaves).look(trace, arms)
-        if right and trace.arms is None:  # that was the last look
-            self._install(shape, variant)
+        right = self._tracer(shape, leaves).checker.right(variant.trace)
+        if right and (not known or evidence.arms is None):  # the classes are known now, or that was the last look
+            with evidence.classes.budget.spending():
+                self._install(shape, variant)
         return right
 
     def _follow_modules(self) -> None:
@@ -282,7 +279,7 @@ class Jit:
                 found, variant, new = self._next(shape, leaves, tracer)
                 known = self.variants.of(shape)
             self.warned |= tracer.search.warned
-            flat = self._answer(found, variant, new, leaves, wanted, wait or not found.sampled)
+            flat = self._answer(found, variant, new, leaves, wanted, wait or not found.evidence.sampled)
             if flat is not None:
                 return variant.trace, flat
             if not found.staged:
@@ -299,7 +296,7 @@ class Jit:
         guarded = found.staged and bool(found.tape.guards)  # staging has looked at no numbers, so the guards decide
         plain = not wanted and not found.captured
         # Whether the trace itself has computed the results, with the bits of machine code.
-        computed = plain and found.sampled and not guarded and variant.as_eager()
+        computed = plain and found.evidence.sampled and not guarded and variant.as_eager()
         try:
             if not new or wait or wanted or found.captured:
                 flat = variant.run(leaves, wanted, wait)
@@ -309,7 +306,7 @@ class Jit:
                     variant.compile_later(None, "it was called")
             if flat is None and computed:
                 flat = variant.with_constants(list(found.numbers))
-            elif flat is None and found.sampled and not guarded:
+            elif flat is None and found.evidence.sampled and not guarded:
                 flat = variant.interpret(leaves)
         except BaseException:
             if new and not found.staged:  # the next call begins again, after Ctrl-C as after an error
@@ -337,7 +334,7 @@ class Jit:
             if known is not None:
                 known.trace.asked |= found.asked
                 if not found.merged:  # of a merged one, each arm is compared with numbers of these classes
-                    known.trace.classes.learn(found.classes)
+                    known.trace.evidence.classes.learn(found.evidence.classes)
                 return known, False
             old = self.variants.again(shape, found)
             variant = old or PointVariant(found, self.options, functools.partial(self._install, shape))
@@ -410,9 +407,9 @@ class Jit:
             return
         if not variant.trace.staged and not self.variants.chain(shape, []).closed:
             return  # variants of many paths, which are asked before it, may be to come
-        if not variant.trace.checked or variant.trace.arms is not None or not hasattr(self.kernel, "install"):
+        if not variant.trace.evidence.settled or not hasattr(self.kernel, "install"):
             return
-        classes = variant.trace.classes
+        classes = variant.trace.evidence.classes
         layout = layout_of(shape, classes.marks(), self.bound)
         others = [layout_of(shape, marks, self.bound) for marks in classes.others()]
         known = [found for found in (*reversed(others), layout) if found is not None]

@@ -9,10 +9,10 @@ from typing import Any
 
 from micrograd import install
 from micrograd.compile import axes as axes_of
-from micrograd.compile.compared import classes_of
 from micrograd.compile.cuda import device_array
 from micrograd.engine import Value
 from micrograd.errors import CompileError
+from micrograd.evidence.compared import classes_of
 from micrograd.objects import flatten_object, static_shape
 from micrograd.signals import interrupted_later
 from micrograd.tape.trace import peek

@@ -14,7 +14,7 @@ from micrograd.compile.options import Options
 from micrograd.compile.rows import Rows
 from micrograd.compile.variants import Variants
 from micrograd.engine import Value, no_grad
-from micrograd.stage.limits import Others
+from micrograd.evidence.arms import Others
 from micrograd.tape.trace import Trace, peek, trace
 from micrograd.tree import NUMBER, Shape, flatten, name_of, without_bools
 
@@ -77,7 +77,7 @@ class RowsTracing:
         """The path of one row, traced once, which is neither compiled nor kept."""
         tracer = self._tracer(rows, row)
         try:
-            one = trace(tracer.f, tracer.shape, tracer.values, frozen=True)
+            one = trace(tracer.f, tracer.shape, tracer.checker.values, frozen=True)
         except Exception as error:
             explain.add_note(error, f"in row {row} of {self!r}")
             raise
@@ -155,7 +155,7 @@ class RowsTracing:
         for row in range(min(rows.rows, FEW)):
             tracer = self._tracer(rows, row)
             for variant in self.variants.of(rows.key):
-                if variant not in found and accepts(variant.trace, tracer.values):
+                if variant not in found and accepts(variant.trace, tracer.checker.values):
                     found[variant] = tracer
                     break
         return all(tracer.agrees(variant.trace) for variant, tracer in found.items())
@@ -163,8 +163,8 @@ class RowsTracing:
     def _look(self, rows: Rows) -> None:
         """Compare variants that have been in use with plain runs, where rows take an arm that none before them took."""
         for variant in self.variants.of(rows.key):
-            arms = variant.trace.arms
-            if arms is not None and not self._tracer(rows, 0).look(variant.trace, arms):
+            arms = variant.trace.evidence.arms
+            if arms is not None and not self._tracer(rows, 0).checker.look(variant.trace, arms):
                 self.variants.withdraw(rows.key, [])
                 raise Again
 
@@ -175,6 +175,6 @@ class RowsTracing:
         some = took[:: max(1, len(took) // CHECKED)]
         others = Others(lambda: [peek(rows.row(int(r))) for r in some[1:]], functools.partial(rows.surveyed, took=took))
         tracer = self._tracer(rows, int(some[0]), others)
-        if not tracer.check(variant.trace):
+        if not tracer.checker.holds(variant.trace):
             self.variants.withdraw(rows.key, [])
             raise Again

@@ -17,16 +17,15 @@ from operator import is_
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from micrograd.compile import threads
 from micrograd.compile.chain import Chain
 from micrograd.compile.kernel import Kernel
 from micrograd.compile.pipeline import Goal
-from micrograd.compile.threads import Threads
 from micrograd.compile.tuning import TUNING
+from micrograd.compile.worker import Threads, other_threads
 from micrograd.errors import TraceError
+from micrograd.evidence.twice import same_way
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace
-from micrograd.tape.twice import same_way
 from micrograd.values.callsite import user_depth
 from micrograd.watch.guards import Watch
 from micrograd.watch.modules import Structured
@@ -123,7 +122,7 @@ class Variants(Generic[V]):
         Where no thread can, the watch begins after the first trace: what the function itself has set there is no change.
         The code is the function without the object that it is bound to, where the numbers of that object are arguments.
         """
-        self._threads = Threads() if threads.others() else None
+        self._threads = Threads() if other_threads() else None
         if self._threads is not None and not self._early:
             modules = modules_of(f)
             self.read(f, [*modules, *owners_of(code, modules), *self._known])
@@ -195,7 +194,7 @@ class Variants(Generic[V]):
                 and same_way(old, trace)
                 and (old.merged, repr(old.constants)) == (trace.merged, repr(trace.constants))
             ):
-                old.classes = trace.classes  # what was compared before was another function
+                old.evidence.classes = trace.evidence.classes  # what was compared before was another function
                 return variant
         return None
 

@@ -33,10 +33,10 @@ from micrograd.compile.tuning import TUNING
 from micrograd.compile.variants import TRIES, Variants
 from micrograd.engine import Value
 from micrograd.errors import TraceError
+from micrograd.evidence.rounding import same_bits
 from micrograd.importable import attribute_of, by_name
 from micrograd.observed import is_recording
 from micrograd.stage import budget
-from micrograd.stage.agree import same_bits
 from micrograd.stage.budget import Account
 from micrograd.stage.jumps import has_loops
 from micrograd.tape import passes
@@ -276,7 +276,7 @@ class Vmap(RowsTracing):
         if not self.variants.of(rows.key):
             return None
         plan = self._plan(rows)
-        settled = plan.direct and not plan.guarded and not rows.uniform and plan.variant.trace.arms is None
+        settled = plan.direct and not plan.guarded and not rows.uniform and plan.variant.trace.evidence.arms is None
         return (plan, plan.variant.compile(plan.goal).code) if settled else None
 
     def check_size(self, rows: Rows, plan: Plan) -> int:
@@ -374,7 +374,7 @@ class Vmap(RowsTracing):
             work.run(variant)
             self.account.rows += (rows.rows if before is None else len(before)) - len(work.remaining)
             if len(work.remaining) < (rows.rows if before is None else len(before)):
-                if not variant.trace.checked:
+                if not variant.trace.evidence.compared:
                     self._compare(rows, variant, before, work.remaining)
                 self.variants.touch(rows.key, variant, 0)
         return work
@@ -457,7 +457,7 @@ class Vmap(RowsTracing):
         same = len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays))
         if rows.uniform or self.in_axes != 0 or not same or type(plan.params) is list:
             return None
-        if plan.variant.trace.arms is not None:  # later calls are to be looked at
+        if plan.variant.trace.evidence.arms is not None:  # later calls are to be looked at
             return None
         if any(type(a) is not type(args[0]) for a in args):
             return None

@@ -18,10 +18,12 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, TypeVar
 
 from micrograd.engine import NATIVE
 from micrograd.signals import interrupted_later
+from micrograd.watch.code import is_installed
 
 T = TypeVar("T")
 
@@ -281,3 +283,28 @@ if hasattr(os, "register_at_fork"):  # a call that is under way would stay so fo
         after_in_parent=_under_way.release,
         after_in_child=_under_way._at_fork_reinit,  # type: ignore[attr-defined]
     )
+
+
+# ---- what other threads did while a function was traced, such as to change what it reads
+
+
+def other_threads() -> dict[int, FrameType]:
+    """Return what other threads than this one run at the moment; those that compile are none of them."""
+    here = {threading.get_ident(), *(worker.ident for worker in WORKERS)}
+    return {ident: frame for ident, frame in sys._current_frames().items() if ident not in here}
+
+
+class Threads:
+    """Where the other threads stood when this was made."""
+
+    def __init__(self) -> None:
+        self._places = self._now()
+
+    def rested(self) -> bool:
+        """Whether all of them stand where they stood, in code that is none of the user's: they wait for something."""
+        return self._now() == self._places and all(is_installed(module) for *_, module in self._places)
+
+    @staticmethod
+    def _now() -> list[tuple[int, int, int, str]]:
+        found = other_threads().items()
+        return sorted([(ident, id(f), f.f_lasti, str(f.f_globals.get("__name__"))) for ident, f in found])

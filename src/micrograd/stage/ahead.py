@@ -11,14 +11,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from micrograd.evidence.arms import NONE, Others
+from micrograd.evidence.merged import verified
+from micrograd.evidence.twice import twice
 from micrograd.stage import budget
-from micrograd.stage.attempt import stage, verified
+from micrograd.stage.attempt import stage
 from micrograd.stage.errors import Unsupported
 from micrograd.stage.jumps import has_loops
-from micrograd.stage.limits import NONE, Limits, Others
+from micrograd.stage.limits import Limits
 from micrograd.stage.staged import Arrange
 from micrograd.tape.trace import Trace
-from micrograd.tape.twice import twice
 from micrograd.tree import name_of
 
 

@@ -4,45 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from micrograd.abstract import Refused, errors
-from micrograd.engine import Value
+from micrograd.evidence.arms import NONE, Others
+from micrograd.evidence.merged import results, verified
 from micrograd.stage import budget, staged
 from micrograd.stage import limits as limits_of_rows
-from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.errors import NoSource, Unsupported
-from micrograd.stage.limits import NONE, Limits, Others
-from micrograd.stage.on_numbers import compare_row
+from micrograd.stage.limits import Limits
 from micrograd.stage.staged import Arrange
-from micrograd.stage.survey import rare
 from micrograd.stage.typed_rows import trace_rows
-from micrograd.tape import interpret
-from micrograd.tape.passes import prune
-from micrograd.tape.tape import PICK, Tape
-from micrograd.tape.trace import Trace, peek, trace, user_depth
-from micrograd.tree import NUMBER, alike, name_of, without_bools, written
-
-CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
-CHECKED = 12
-# How many instructions of the merged tape are interpreted to look at rows (a million take 0.4 s), and to check them (a plain
-# run of the function takes five times as long); how many a row may take, and up to how many it is looked at before others.
-LOOKED, WORK, ROW, SHORT = 1_000_000, 400_000, 200_000, 10_000
-
-DEFECT = "This is a defect of micrograd: please report it, with the function."
-LATE = (
-    "If the function reads something that has changed since its first call, pass that in as an argument.\n"
-    "  Otherwise this is a defect of micrograd: please report it, with the function."
-)
-
-
-class Arms:
-    """The outcomes of choices on which a merged trace was checked, and how long later calls are looked at: see later.py."""
-
-    def __init__(self) -> None:
-        self.seen: set[Any] = set()
-        self.looks, self.work = 64, LOOKED
+from micrograd.tape.trace import Trace, user_depth
+from micrograd.tree import name_of
 
 
 def merged(
@@ -85,7 +59,7 @@ def merged(
     found.origins, found.given = origins, given
     if plain is not None:
         found.asked = found.asked or plain.asked
-        if found.shape != plain.shape and (not keep_types or _result(found, row) is not None):
+        if found.shape != plain.shape and (not keep_types or results(found, row) is not None):
             why[""] = "not merged: this row arranges its results in another way"
             return None
     if not verified(user, arrange, found, row, others):
@@ -144,36 +118,6 @@ def _as_given(row: list[float], origins: Sequence[Any] | None) -> list[Any]:
     return row if origins is None else [x if type(x) in (int, bool) else y for x, y in zip(origins, row)]
 
 
-def verified(user: Callable[..., Any], arrange: Arrange, found: Trace, row: list[float], others: Others) -> bool:
-    """Whether a staged trace gives what plain runs give, on this row and on others that take other arms.
-
-    It counts as checked as soon as it holds for one of them, or if every one of them takes too long to be interpreted.
-    """
-    found.arms = Arms() if found.merged else None
-    left = in_vain = max(WORK, 4 * len(found.tape))
-    agree: list[bool | None] = []
-    long = 0
-    chosen = [row, *rare(found, others)]
-    chosen += [r for r in _chosen(found.tape, found.captured, others.rows()) if r not in chosen]
-    for numbers in chosen:
-        most = min(left, max(ROW, 2 * len(found.tape)) if in_vain > 0 else SHORT)
-        try:
-            answer, took = agrees(user, arrange, found, numbers, most)
-        except interpret.TooLong:
-            answer, took = None, 0
-            in_vain -= most
-            long += 1
-            if not agree:
-                found.sampled = False
-        left -= took
-        agree.append(answer)
-    found.checked = any(agree) or long > 0
-    if long and not any(agree):
-        found.notes[""] = f"not compared with plain Python: a row takes more than {ROW:,} instructions"
-    found.holds = agree[0] is not None
-    return all(one is not False for one in agree)
-
-
 def _warn_of_source(user: Any, reason: NoSource) -> None:
     warnings.warn(
         f"{name_of(user)} is compiled once for each path through its branches, since {reason}\n"
@@ -182,100 +126,3 @@ def _warn_of_source(user: Any, reason: NoSource) -> None:
         RuntimeWarning,
         stacklevel=user_depth(),
     )
-
-
-def outcomes(found: Trace, row: list[float]) -> tuple[list[float] | None, set[Any]]:
-    """What a trace gives for a row, None where it does not hold for it; and how its choices come out."""
-    return interpret.outcomes(lambda: _result(found, row))
-
-
-def _result(found: Trace, row: list[float]) -> list[float] | None:
-    try:
-        return [float(x) for x in interpret.run(found.tape, row, peek(found.captured))]
-    except interpret.GuardFailed:
-        return None
-
-
-def agrees(
-    user: Any, arrange: Arrange, found: Trace, row: list[float], most: int, late: bool = False
-) -> tuple[bool | None, int]:
-    """Whether the merged tape gives for a row what a plain run gives, and how many instructions that took.
-
-    It must be the same to the bit, but for the grouping of derivatives. None where the tape does not hold for the row, which
-    gets one of its own. TooLong is raised where the tape takes more than `most` instructions. `late` says that the tape has
-    been in use, so that the function may have changed meanwhile.
-    """
-    (got, taken), took = interpret.counted(lambda: outcomes(found, row), most - len(found.tape))
-    took += len(found.tape)
-    if got is None:
-        return None, took
-    if found.arms is not None:
-        found.arms.seen |= taken
-
-    def run(*inputs: Any) -> Any:
-        args, kwargs = arrange(list(inputs))
-        result = user(*args, **kwargs)
-        return without_bools(result) if found.of_rows else result
-
-    try:
-        plain = trace(run, ("tuple", (NUMBER,) * len(row)), row, frozen=True, origins=found.origins)
-    except Exception as error:
-        what = f"raises {type(error).__name__}"
-    else:
-        want = plain.numbers
-        same = alike(found.shape, plain.shape) and (found.of_rows or _counts(found) == _counts(plain))
-        differ = [k for k, (a, b) in enumerate(zip(got, want)) if not same_bits(a, b)]
-        right = same and not differ
-        if same and differ and set(differ) <= found.derivatives:
-            right = all(close(got[k], want[k], 0.0) for k in differ)  # no need for bounds, which take long
-            if not right:
-                bounds = [rounding(t.tape, row, peek(t.captured)) for t in (found, plain)]
-                right = all(close(got[k], want[k], bounds[0][k] + bounds[1][k]) for k in differ)
-        if right:
-            compare_row(user, arrange, plain, row, found.given, bool(found.of_rows))
-            return True, took
-        what = f"gives {want}" if same else f"gives {written(plain.shape)} in place of {written(found.shape)}"
-    warnings.warn(
-        f"the merged paths of {name_of(user)} give {got} for the numbers {row}, where plain Python {what}\n"
-        "  Its paths are compiled one by one instead, so the results are right.\n"
-        f"  {LATE if late else DEFECT}",
-        RuntimeWarning,
-        stacklevel=user_depth(),
-    )
-    return False, took
-
-
-def _counts(found: Trace) -> list[tuple[int, Any]]:
-    """The results that are whole numbers in every call, which stay ints."""
-    return [(k, x) for k, x in found.constants if type(x) is int]
-
-
-def _chosen(tape: Tape, captured: list[Value], rows: list[list[float]]) -> list[list[float]]:
-    """Some rows, and those that take arms that none before them took. Rows that take long come last, if at all."""
-    conditions = sorted({args[0] for op, args in zip(tape.ops, tape.args) if op is PICK})
-    looking = prune(tape.copy(outputs=conditions, guards=()))
-    params = peek(captured)
-    count = max(2, min(CANDIDATES, LOOKED // max(1, len(looking))))
-    step = max(1, len(rows) // count)
-    waiting = rows[::step][:count]
-    seen: set[tuple[int, bool]] = set()
-    chosen: list[list[float]] = []
-    left = LOOKED
-    for most in (SHORT, ROW):
-        long = []
-        for row in waiting:
-            if len(chosen) == CHECKED or left <= 0:
-                return chosen
-            try:
-                found, took = interpret.counted(partial(interpret.run, looking, row, params), most)
-            except interpret.TooLong:
-                left -= most
-                long.append(row)
-                continue
-            left -= took
-            taken = {(k, bool(c)) for k, c in enumerate(found)}
-            if not taken <= seen or (most == SHORT and len(chosen) < CHECKED // 2):  # loops differ where no choice does
-                seen |= taken
-                chosen.append(row)
-        waiting = long
-    return chosen

@@ -10,9 +10,10 @@ from micrograd.stage.machine import Machine
 from micrograd.stage.nodes import node_of, number_of, result_of
 from micrograd.stage.packed import FLOATS, Packed, array_of
 from micrograd.stage.roll import PASSES, Roll
-from micrograd.stage.sample import sampled, work
+from micrograd.stage.sample import sampled
 from micrograd.stage.state import Frame
 from micrograd.tape import trace as tracing
+from micrograd.tape.interpret import work
 from micrograd.tape.tape import Loop as Region
 from micrograd.tape.tape import pad
 

@@ -1,10 +1,8 @@
-"""From when on a loop is worth a loop in the tape, how much is done to find out, and on which rows the result is checked."""
+"""From when on a loop is worth a loop in the tape, and how much is done to find out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 MANY = 2**32  # iterations that a loop with a condition does not take
 
@@ -29,14 +27,3 @@ class Limits:
     def far(self, least: int) -> int:
         """How many iterations or calls are written out, where that is decided by numbers: `least` of them at level 0."""
         return least << (2 * self.level)
-
-
-@dataclass(frozen=True)
-class Others:
-    """More rows to check a merged tape on."""
-
-    rows: Callable[[], list[list[float]]] = list  # a few of them
-    columns: Callable[[int], list[Any]] | None = None  # the numbers of so many of them at most: arrays, or floats
-
-
-NONE = Others()

@@ -32,11 +32,12 @@ from micrograd.stage.nodes import node_of, number_of, result_of
 from micrograd.stage.packed import Forgotten, array_of, load, one, pack, sort_of
 from micrograd.stage.records import ChangedObject
 from micrograd.stage.row import Row, is_plain_row
-from micrograd.stage.sample import sampled, work
+from micrograd.stage.sample import sampled
 from micrograd.stage.state import Exits, Frame, undo
 from micrograd.stage.summary import STALE, UNBOUND, held, is_stale
 from micrograd.tape import kinds
 from micrograd.tape import trace as tracing
+from micrograd.tape.interpret import work
 from micrograd.tape.tape import STACK
 from micrograd.tape.tape import Loop as Region
 

@@ -6,17 +6,7 @@ from typing import Any
 
 from micrograd.stage.machine import Machine
 from micrograd.tape import interpret
-from micrograd.tape.tape import SOURCES, Loop, Region, Tape
-
-
-def work(tape: Tape) -> int:
-    """How many instructions a run of a tape takes, as far as is known: a loop of unknown length counts as one iteration."""
-    return sum([_work(op) if isinstance(op, Region) else 1 for op in tape.ops if op not in SOURCES])
-
-
-def _work(op: Region) -> int:
-    inside = sum(map(work, op.bodies()))
-    return (op.iterations or 1) * inside if isinstance(op, Loop) else inside
+from micrograd.tape.tape import Loop
 
 
 def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
@@ -27,7 +17,7 @@ def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
     if not m.sampled:
         return None
     known = op.iterations if isinstance(op, Loop) and op.condition is None else None
-    if known is not None and _work(op) > m.limits.sample:
+    if known is not None and interpret.work_of(op) > m.limits.sample:
         m.sampled = False
         return None
     try:
@@ -35,6 +25,3 @@ def sampled(m: Machine, op: Any, args: list[Any]) -> Any:
     except interpret.TooLong:
         m.sampled = False
         return None
-
-
-__all__ = ["sampled", "work"]

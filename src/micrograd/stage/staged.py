@@ -158,7 +158,7 @@ def _finished(m: Machine, found: Trace) -> Trace:
     found.merged = bool(m.masks.atoms or found.tape.guards)
     found.staged = True
     found.bounded = bool(found.tape.guards) and all(how == BOUND for how, *_ in found.tape.guards)
-    found.sampled = m.sampled
+    found.evidence.sampled = m.sampled
     found.notes = {line: _with_cost(m, line, what) for line, what in m.notes.items() if not line.startswith(OWN)}
     for line, why in m.reasons.items():
         known = [found.notes[line]] if line in found.notes else []

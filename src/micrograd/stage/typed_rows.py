@@ -81,7 +81,7 @@ def _sample(made: Trace, numbers: list[float]) -> None:
     try:
         made.numbers, _ = interpret.counted(lambda: interpret.run(made.tape, numbers, peek(made.captured)), SAMPLED)
     except interpret.TooLong:
-        made.sampled = False
+        made.evidence.sampled = False
     except interpret.GuardFailed:
         made.numbers = [0.0] * len(made.tape.outputs)
 

@@ -22,6 +22,7 @@ from micrograd.tape.tape import (
     Choose,
     Loop,
     Projection,
+    Region,
     Structural,
     Tape,
 )
@@ -125,6 +126,17 @@ def _sum(a: Any, b: Any) -> Any:
 def size(tape: Tape) -> int:
     """How many instructions a tape has, with those of the choices in it. Loops tell of their iterations when they run."""
     return len(tape) + sum([sum(map(size, op.bodies())) for op in tape.ops if isinstance(op, Choose)])
+
+
+def work(tape: Tape) -> int:
+    """How many instructions a run of a tape takes, as far as is known: a loop of unknown length counts as one iteration."""
+    return sum([work_of(op) if isinstance(op, Region) else 1 for op in tape.ops if op not in SOURCES])
+
+
+def work_of(op: Region) -> int:
+    """The same for one instruction with tapes inside."""
+    inside = sum(map(work, op.bodies()))
+    return (op.iterations or 1) * inside if isinstance(op, Loop) else inside
 
 
 def counted(run: Callable[[], T], most: int) -> tuple[T, int]:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from micrograd import engine, graph, observed
 from micrograd.engine import Value
 from micrograd.errors import TraceError
+from micrograd.evidence.compared import Evidence
 from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
@@ -77,26 +78,20 @@ class Trace:
         self.tape, self.captured, self.shape = tape, captured, shape
         self.numbers: list[float] = []  # the results of that run
         self.name = "a function"  # of which it is
-        self.sampled = True  # whether these are known: not if a loop of the tape was too long to be interpreted
-        self.holds = True  # of a staged trace: whether it holds for the numbers that it was made on, so far as is known
+        self.evidence = Evidence()  # what is known of whether it is right
         self.constants: list[tuple[int, Any]] = []  # which of them are no Values, and what they are
         self.staged = False  # whether the function was interpreted for all rows, and not run on the numbers of one
         self.of_rows = False  # of a staged trace: whether it is of a function of rows, whose bools are numbers
         self.bounded = (
             False  # of a staged trace: whether one of the next level may hold for the rows that this one rejects
         )
-        self.checked = True  # of a staged trace: whether it was compared with a plain run of the function
         self.merged = False  # whether it holds for several paths, whose choices are instructions
-        self.arms: Any = None  # of a merged trace that may meet arms on which it was not checked: see stage/later.py
         self.notes: dict[str, str] = {}  # what became of each choice: file:line → words
         self.aux: Any = None  # what came beside the result, with Values of that run in it
         self.aux_places: list[int] = []  # where those are on the tape
         self.lines: list[str] = []  # `file:line` of each guard of the tape
         self.origins: Sequence[Any] | None = None  # the arguments, before they became floats
         self.given: Sequence[Any] | None = None  # the same for runs on plain numbers, also of rows
-        self.classes: Any = (
-            None  # the classes of numbers on which it was compared with the function: see compile/compared.py
-        )
         self.asked: set[tuple[type, ...]] = (
             set()
         )  # the classes it holds for, where the function has asked for one; else none

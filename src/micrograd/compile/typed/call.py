@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 
 from micrograd.abstract import Refused, errors, stage, staged
 from micrograd.abstract.outside import Changed, Guard
-from micrograd.compile import threads
+from micrograd.compile import worker
 from micrograd.compile.explain import Explanation, shortened
 from micrograd.compile.typed.kernel import Kernel, text
 from micrograd.compile.typed.point import Entry, Installed, entry, installed
@@ -115,7 +115,7 @@ class Calls:
             except Changed:  # by another thread, while the function was interpreted
                 return None
             except Exception as reason:  # a refusal, or a defect of this package: the function is traced instead
-                if isinstance(reason, Wrong) and threads.others():
+                if isinstance(reason, Wrong) and worker.other_threads():
                     return None
                 if errors.strict and not isinstance(reason, Refused):
                     raise

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from micrograd import Value, grad, no_grad, value_and_grad, vmap
+from micrograd.evidence.rounding import close, rounding, same_bits
 from micrograd.stage import attempt
-from micrograd.stage.agree import close, rounding, same_bits
 from micrograd.stage.staged import flat, stage
 from micrograd.tape import interpret
 from micrograd.tape.text import parse

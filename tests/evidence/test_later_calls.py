@@ -6,9 +6,13 @@ import pytest
 
 from micrograd import jit, value_and_grad, vmap
 from micrograd.compile.jit import Jit
-from micrograd.stage import attempt, later
+from micrograd.evidence import compared as evidence
+from micrograd.evidence import merged
+from micrograd.stage import ahead, attempt
 from micrograd.tape import interpret
 from micrograd.tape.tape import CONST
+
+pytestmark = pytest.mark.usefixtures("traced_at_points")
 
 
 def piecewise(x):
@@ -35,7 +39,14 @@ def wrong_constant(monkeypatch):
         found.tape = tape.copy(args=wrong)
         return found
 
-    monkeypatch.setattr(attempt, "stage", staged)
+    for module in (attempt, ahead):
+        monkeypatch.setattr(module, "stage", staged)
+
+
+def note_comparisons(rows, monkeypatch):
+    """Note the rows that are compared in later calls than the first."""
+    agrees = merged.agrees
+    monkeypatch.setattr(merged, "agrees", lambda *a, **how: (how and rows.append(a[3])) or agrees(*a, **how))
 
 
 @pytest.mark.parametrize("wait", [False, True])
@@ -66,7 +77,7 @@ def test_a_wrong_arm_in_the_last_call_that_is_looked_at_is_not_kept(wrong_consta
     f = jit(piecewise, wait=True)
     assert f(1.0) == 2.0
     (variant,) = f.variants
-    variant.trace.arms.looks = 1
+    variant.trace.evidence.arms.budget.left = 1e-9
     installed.clear()
     with pytest.warns(RuntimeWarning, match="please report it"):
         assert f(-1.0) == -3.0
@@ -76,9 +87,10 @@ def test_a_wrong_arm_in_the_last_call_that_is_looked_at_is_not_kept(wrong_consta
 
 def test_each_arm_is_compared_once_and_the_looks_come_to_an_end(monkeypatch):
     compared, looked = [], []
-    agrees, outcomes = later.agrees, later.outcomes
-    monkeypatch.setattr(later, "agrees", lambda *a, **how: compared.append(a[3]) or agrees(*a, **how))
-    monkeypatch.setattr(later, "outcomes", lambda *a: looked.append(a[1]) or outcomes(*a))
+    monkeypatch.setattr(evidence, "clock", lambda: len(looked) * evidence.LOOKING / 100)  # a hundred take that time
+    holds = merged._holds
+    note_comparisons(compared, monkeypatch)
+    monkeypatch.setattr(merged, "_holds", lambda *a: looked.append(a[-1]) or holds(*a))
     for f, rows in ((piecewise, (1.0, 2.0, -1.0, -2.0, 0.0)), (in_a_loop, (0.0, 3.0, 0.5, 1e15))):
         compiled = jit(f, wait=True)
         compared.clear()
@@ -86,7 +98,7 @@ def test_each_arm_is_compared_once_and_the_looks_come_to_an_end(monkeypatch):
         for _ in range(64):
             assert [compiled(x) for x in rows] == [f(x) for x in rows]
         assert len(compared) == 1
-        assert len(looked) == 64
+        assert 100 <= len(looked) <= 101
 
 
 @pytest.mark.parametrize("reduce", [None, "sum"])
@@ -105,15 +117,17 @@ def test_a_wrong_arm_is_noticed_in_the_batch_that_has_it(wrong_constant, reduce)
 
 def test_batches_are_looked_at_for_some_calls(monkeypatch):
     np = pytest.importorskip("numpy")
-    compared = []
-    agrees = later.agrees
-    monkeypatch.setattr(later, "agrees", lambda *a, **how: compared.append(a[3]) or agrees(*a, **how))
+    compared, surveys = [], []
+    note_comparisons(compared, monkeypatch)
+    rare = merged.rare
+    monkeypatch.setattr(merged, "rare", lambda *a: surveys.append(1) or rare(*a))
+    monkeypatch.setattr(evidence, "clock", lambda: len(surveys) * evidence.OF_ROWS / 5)
     f, rows = vmap(in_a_loop), np.linspace(-1.0, 3.0, 40)
     for k in range(12):
         some = np.append(rows, [1e15] * (k == 3))
         assert f(some).tolist() == [in_a_loop(float(x)) for x in some]
     assert compared == [[1e15]]
-    assert all(v.trace.arms is None for v in f.variants)
+    assert all(v.trace.evidence.arms is None for v in f.variants)
 
 
 class TestTheBudget:
@@ -124,30 +138,34 @@ class TestTheBudget:
         compiled = jit(piecewise, wait=True)
         assert compiled(1.0) == 2.0
         (variant,) = compiled.variants
-        return variant.trace, variant.trace.arms
+        return variant.trace, variant.trace.evidence.arms
 
     def look(self, trace, arms, x):
-        return later.holds_at(piecewise, lambda flat: (tuple(flat), {}), trace, arms, [x])
+        return merged.holds_at(piecewise, lambda flat: (tuple(flat), {}), trace, arms, [x])
 
-    def test_a_comparison_counts_five_times_its_instructions(self, looked_at, monkeypatch):
+    def test_a_comparison_costs_its_time(self, looked_at, monkeypatch):
         trace, arms = looked_at
-        monkeypatch.setattr(later, "agrees", lambda *_, **how: (None, 1000))  # None: it cannot be told
-        before = arms.work
+        now = [0.0]
+        monkeypatch.setattr(evidence, "clock", lambda: now[0])
+        monkeypatch.setattr(merged, "agrees", lambda *_, **how: (now.append(now.pop() + 0.01), 1000) and (None, 1000))
+        arms.budget.left = 0.02
         assert self.look(trace, arms, -1.0)
-        assert 5000 < before - arms.work < 6000
-        assert trace.arms is arms
+        assert arms.budget.left == 0.01 and trace.evidence.arms is arms
+        arms.seen.clear()
+        assert self.look(trace, arms, -1.0)
+        assert arms.budget.left == 0.0 and trace.evidence.arms is None
 
     def test_a_row_that_takes_too_long_ends_it(self, looked_at, monkeypatch):
         def outcomes(*_):
             raise interpret.TooLong
 
         trace, arms = looked_at
-        monkeypatch.setattr(later, "outcomes", outcomes)
+        monkeypatch.setattr(merged, "outcomes", outcomes)
         assert self.look(trace, arms, -1.0)
-        assert trace.arms is None
+        assert trace.evidence.arms is None
 
     def test_no_row_is_looked_at_when_it_is_used_up(self, looked_at, monkeypatch):
         trace, arms = looked_at
-        monkeypatch.setattr(later, "outcomes", lambda *_: pytest.fail("it is looked at"))
-        arms.work = 0
+        monkeypatch.setattr(merged, "outcomes", lambda *_: pytest.fail("it is looked at"))
+        arms.budget.left = 0.0
         assert self.look(trace, arms, -1.0)

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from micrograd import math, value_and_grad, vmap
+from micrograd.evidence import arms, merged
+from micrograd.evidence.arms import Others
 from micrograd.ops import OPS
-from micrograd.stage import attempt, survey
-from micrograd.stage.limits import Others
+from micrograd.stage import attempt
 from micrograd.tape import interpret
 from micrograd.tape.trace import peek, trace
 from micrograd.tree import NUMBER
 from random_programs import needs_llvm
 
-pytestmark = needs_llvm
+pytestmark = [needs_llvm, pytest.mark.usefixtures("traced_at_points")]
 ROWS, RARE = 20_000, 13_577
 
 
@@ -63,13 +64,13 @@ PROGRAMS = [plain_choice, nested_choice, inside_a_loop, inside_a_while, in_a_lis
 @pytest.mark.parametrize("derived", [False, True], ids=["value", "gradient"])
 def test_a_row_from_every_arm_is_compared(f, derived, monkeypatch):
     compared = []
-    agrees = attempt.agrees
+    agrees = merged.agrees
 
     def noted(user, arrange, found, row, most):
         compared.append(tuple(row))
         return agrees(user, arrange, found, row, most)
 
-    monkeypatch.setattr(attempt, "agrees", noted)
+    monkeypatch.setattr(merged, "agrees", noted)
     x, y = np.linspace(0.1, 2.0, ROWS), np.linspace(0.5, 1.0, ROWS)
     x[RARE] = 3.5
     batch = vmap(value_and_grad(f, (0, 1)) if derived else f)
@@ -107,7 +108,7 @@ def test_columns_give_what_the_interpreter_gives_for_each_row(f):
     shape = ("tuple", (NUMBER,) * 2)
     found = attempt.stage(of_flat, lambda flat: (flat, {}), [0.5, 1.0])
     x, y = np.random.default_rng(0).uniform(0.2, 4.0, (2, 50))
-    run = survey._Survey(np, 50)
+    run = arms._Survey(np, 50)
     got = run.run(found.tape, [x, y], peek(found.captured), np.ones(50, bool))
     for k in range(50):
         want = interpret.run(found.tape, [float(x[k]), float(y[k])], peek(found.captured))
@@ -124,16 +125,16 @@ def test_sums_of_many_terms_are_surveyed(many):
 
     found = attempt.stage(f, lambda flat: (flat, {}), [0.5] * many)
     columns = [np.linspace(-1.0, 1.0, 20) + 0.01 * i for i in range(many)]
-    (got,) = survey._Survey(np, 20).run(found.tape, columns, peek(found.captured), np.ones(20, bool))
+    (got,) = arms._Survey(np, 20).run(found.tape, columns, peek(found.captured), np.ones(20, bool))
     for k in range(20):
         want = interpret.run(found.tape, [float(c[k]) for c in columns], peek(found.captured))
         np.testing.assert_allclose(got[k], want[0], rtol=1e-12)
 
 
 def test_the_budget_ends_a_survey_and_keeps_what_was_seen(monkeypatch):
-    monkeypatch.setattr(survey, "BUDGET", 20_000)
+    monkeypatch.setattr(arms, "BUDGET", 20_000)
     found = attempt.stage(inside_a_while, lambda flat: (flat, {}), [0.5, 1.0])
     x, y = np.full(1000, 0.5), np.full(1000, 1.0)
     x[7] = 1e300
-    rows = survey.rare(found, Others(columns=lambda most: [x[:most], y[:most]]))
-    assert [0.5, 1.0] in rows and len(rows) <= survey.ROWS
+    found_rows = arms.rare(found, Others(columns=lambda most: [x[:most], y[:most]]))
+    assert [0.5, 1.0] in found_rows and len(found_rows) <= arms.ROWS

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from micrograd import TraceError, Value, jit, value_and_grad, vmap
-from micrograd.compile.compared import MANY
-from micrograd.stage import on_numbers
+from micrograd.evidence import compared as evidence
+from micrograd.evidence import plain_runs
 
+MANY = 64
 TABLE = [1.0, 2.0, 3.0]
 
 
@@ -125,15 +126,16 @@ def test_with_captured_values(count):
 
 
 @pytest.mark.parametrize("count", [12, 80])
-def test_many_arrangements_of_classes_are_compared_up_to_a_limit(monkeypatch, count):
-    compared, compare = [], on_numbers.compare
-    monkeypatch.setattr(on_numbers, "compare", lambda *args: compared.append(1) or compare(*args))
+def test_many_arrangements_of_classes_are_compared_for_some_time(monkeypatch, count):
+    compared, compare = [], plain_runs.compare
+    monkeypatch.setattr(plain_runs, "compare", lambda *args: compared.append(1) or compare(*args))
+    monkeypatch.setattr(evidence, "clock", lambda: len(compared) * evidence.COMPARING / MANY)  # so many take that time
     g = jit(lambda xs: sum(xs), wait=True)
     for k in range(200):
         for _ in range(2):
             assert g([1 if (k >> i) & 1 else 1.0 for i in range(count)]) == count
-    later = 2 if count == 12 else 0  # two numbers are ints for the first time when so many arrangements are known
-    assert len(compared) == MANY + later
+    later = 1 if count == 12 else 0  # one number is an int for the first time when that time is over
+    assert len(compared) == 1 + MANY + later  # the one of the first call is not counted
 
 
 @pytest.mark.parametrize("wait", [False, True])
@@ -226,8 +228,8 @@ def test_rows_with_a_whole_number_that_no_float_holds():
 
 def test_many_arms_are_compared_with_numbers_of_each_class(monkeypatch):
     """Of one tape for all paths: each of them once for ints and once for floats, and then no more."""
-    compared, compare = [], on_numbers.compare
-    monkeypatch.setattr(on_numbers, "compare", lambda *args: compared.append(type(args[3][1])) or compare(*args))
+    compared, compare = [], plain_runs.compare
+    monkeypatch.setattr(plain_runs, "compare", lambda *args: compared.append(type(args[3][1])) or compare(*args))
 
     def f(x, n):
         y = x * n if x > 1.0 else x + n

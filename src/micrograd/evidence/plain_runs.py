@@ -13,11 +13,11 @@ from math import nan
 from typing import Any
 
 from micrograd.engine import Value
+from micrograd.evidence.rounding import close, rounding
+from micrograd.evidence.twice import unsteady
 from micrograd.jacobians import hessian, jacobian
-from micrograd.stage.agree import close, rounding
 from micrograd.tape import interpret
 from micrograd.tape.trace import Trace, peek, run_on_numbers, trace
-from micrograd.tape.twice import unsteady
 from micrograd.transforms import Derived, grad, value_and_grad
 from micrograd.tree import NUMBER, Shape, alike, flatten, name_of, without_bools, written
 

@@ -1,4 +1,4 @@
-"""Which rows of a batch take arms that the others do not: the conditions of a tape, computed for many rows at once.
+"""Which rows a merged tape is compared on: those that take arms which others do not.
 
 A merged tape is compared with plain runs of the function before it is first used. For that, rows are wanted from every arm that
 occurs, and an arm may be taken by one row in a hundred thousand. So the tape is run on columns, with NumPy, as far as a budget
@@ -8,15 +8,30 @@ allows. The numbers may differ from those of the tape in the last bits: they cho
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from micrograd import engine
-from micrograd.stage.limits import Others
-from micrograd.stage.sample import work
-from micrograd.tape.interpret import COPIED, TooLong
+from micrograd.engine import Value
+from micrograd.tape import interpret
+from micrograd.tape.interpret import COPIED, TooLong, work
 from micrograd.tape.passes import prune
-from micrograd.tape.tape import CONST, INPUT, LOAD, PARAM, STACK, STORE, Choose, Loop, Projection, Structural, Tape
+from micrograd.tape.tape import (
+    CONST,
+    INPUT,
+    LOAD,
+    PARAM,
+    PICK,
+    STACK,
+    STORE,
+    Choose,
+    Loop,
+    Projection,
+    Structural,
+    Tape,
+)
 from micrograd.tape.trace import Trace, peek
 
 BUDGET = 20_000_000  # operations on one number each: some 50 ms
@@ -35,6 +50,23 @@ RENAMED = {
 SAME = ["add", "exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "log1p", "expm1",
         "log2", "log10", "exp2", "cbrt", "sign", "hypot"]  # fmt: skip
 NAMES = RENAMED | dict(zip(SAME, SAME))  # op → NumPy's function
+
+CANDIDATES = 64  # rows that are looked at, of which those are checked that take an arm that none before them took
+CHECKED = 12
+# How many instructions of the merged tape are interpreted to look at rows (a million take 0.4 s), and to check them (a plain
+# run of the function takes five times as long); how many a row may take, and up to how many it is looked at before others.
+LOOKED, WORK, ROW, SHORT = 1_000_000, 400_000, 200_000, 10_000
+
+
+@dataclass(frozen=True)
+class Others:
+    """More rows to compare a merged tape on."""
+
+    rows: Callable[[], list[list[float]]] = list  # a few of them
+    columns: Callable[[int], list[Any]] | None = None  # the numbers of so many of them at most: arrays, or floats
+
+
+NONE = Others()
 
 
 def rare(found: Trace, others: Others, budget: int = 0) -> list[list[float]]:
@@ -161,4 +193,32 @@ class _Survey:
         return op.run(given, goes_on, iteration)
 
 
-__all__ = ["rare"]
+def various(tape: Tape, captured: list[Value], rows: list[list[float]]) -> list[list[float]]:
+    """Some rows, and those that take arms that none before them took. Rows that take long come last, if at all."""
+    conditions = sorted({args[0] for op, args in zip(tape.ops, tape.args) if op is PICK})
+    looking = prune(tape.copy(outputs=conditions, guards=()))
+    params = peek(captured)
+    count = max(2, min(CANDIDATES, LOOKED // max(1, len(looking))))
+    step = max(1, len(rows) // count)
+    waiting = rows[::step][:count]
+    seen: set[tuple[int, bool]] = set()
+    chosen: list[list[float]] = []
+    left = LOOKED
+    for most in (SHORT, ROW):
+        long = []
+        for row in waiting:
+            if len(chosen) == CHECKED or left <= 0:
+                return chosen
+            try:
+                found, took = interpret.counted(partial(interpret.run, looking, row, params), most)
+            except interpret.TooLong:
+                left -= most
+                long.append(row)
+                continue
+            left -= took
+            taken = {(k, bool(c)) for k, c in enumerate(found)}
+            if not taken <= seen or (most == SHORT and len(chosen) < CHECKED // 2):  # loops differ where no choice does
+                seen |= taken
+                chosen.append(row)
+        waiting = long
+    return chosen
