@@ -9,15 +9,18 @@ import subprocess
 
 import pytest
 
-from micrograd import CompileError, Value, c_text, export_c, grad, jit, math, nn, random
+from micrograd import CompileError, Value, c_text, export_c, grad, jit, math, nn, random, vmap
 from micrograd.compile.derivative_tapes import program
+from micrograd.compile.llvm import vector_math
 from micrograd.interop import c as exporter
 from micrograd.interop import c_writer
 from micrograd.ops import OPS
+from micrograd.ops import call as apply
 from micrograd.tape import interpret, passes
 from micrograd.tape.passes import primal
 from micrograd.tape.tape import INPUT
 from micrograd.tape.text import parse
+from random_programs import needs_llvm
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
@@ -390,3 +393,59 @@ def test_a_jitted_function_is_exported_as_what_it_was_made_from():
 def test_captured_values_are_numbers_of_now():
     w = Value(2.5)
     assert "2.5" in export_c(lambda x: x * w, 3.0, gradient=False)
+
+
+def own_functions():
+    """The ops whose spelling in C is a function that a file can have of its own."""
+    return [op for op in OPS.values() if op.arity > 0 and op.c.partition("(")[0] in exporter.OWN]
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def own_library(request, tmp_path_factory):
+    ops = own_functions()
+    text = export_c(lambda a, b: [apply(op, *(a, b)[: op.arity]) for op in ops], 0.5, 0.5, gradient=False, libm=False)
+    assert not re.search(r"(?<!mg_)\b(exp|log|pow|sin|cos|tanh|erf)\(", text)
+    return build(text, tmp_path_factory.mktemp("own"), request.param)
+
+
+@needs_llvm
+def test_functions_of_its_own_have_the_bits_of_vectors(own_library):
+    np = pytest.importorskip("numpy")
+    ops = own_functions()
+    assert {"exp", "log", "pow", "sin", "cos", "tan", "tanh", "cbrt", "hypot", "erf", "atan2"} <= {
+        op.name for op in ops
+    }
+    rng = np.random.default_rng(3)
+    odd = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e308, 700.0, -746.0, 1e22, 0.5, -709.5]
+    a = np.concatenate([rng.uniform(-4, 4, 300), rng.uniform(-1, 1, 100) * 10.0 ** rng.uniform(-300, 300, 100), odd])
+    b = np.roll(a, 7)[::-1].copy()
+    want = vmap(lambda x, y: [apply(op, *(x, y)[: op.arity]) for op in ops])(a, b)
+    of_libm = vmap(lambda x, y: [apply(op, *(x, y)[: op.arity]) for op in ops], exact=True)(a, b)
+    found = np.array([call(own_library.f, point, len(ops))[1] for point in zip(a.tolist(), b.tolist())]).T
+    for op, got, vectors, libm in zip(ops, found, want, of_libm):
+        assert np.array_equal(got, vectors, equal_nan=True), op
+        signs = ~np.isnan(got)
+        assert np.array_equal(np.signbit(got[signs]), np.signbit(vectors[signs])), op
+        if vector_math.of_the_library(op.c.partition("(")[0]):
+            assert np.array_equal(got, libm, equal_nan=True), op
+
+
+def test_a_file_without_libm_keeps_the_other_text():
+    f = lambda x, y: math.gamma(x) * math.exp(y) % 2.0  # noqa: E731
+    text = export_c(f, 1.0, 2.0, libm=False)
+    assert "tgamma(v0)" in text and "mg_exp(v1)" in text and "static const uint64_t mg_powers_of_two[256]" in text
+    assert export_c(f, 1.0, 2.0) == export_c(f, 1.0, 2.0, libm=True) and "mg_exp" not in export_c(f, 1.0, 2.0)
+    plain = lambda x: x * x + 1.0  # noqa: E731
+    assert export_c(plain, 1.0, libm=False) == export_c(plain, 1.0)
+
+
+def test_loops_call_functions_of_the_file(tmp_path):
+    def f(x, y):
+        for _ in range(40):
+            x = math.tanh(x * y) + math.log1p(math.exp(-x))
+        return x
+
+    library = build(export_c(f, 0.5, 0.7, libm=False), tmp_path)
+    code, out, slopes = call(library.f_gradient, (0.3, 1.2), 1, 2)
+    assert code == 0 and out[0] == pytest.approx(f(0.3, 1.2), rel=1e-12)
+    assert slopes == pytest.approx(list(grad(f, (0, 1))(0.3, 1.2)), rel=1e-10)

@@ -7,7 +7,8 @@
 
 Loops and choices that are regions of the tape stay loops and choices in C, also those whose number of iterations depends on the
 numbers: what their gradient needs lies in memory that a call takes and gives back. With `-std=c99`, which forbids contraction
-of a*b + c, the arithmetic is that of `jit(f, exact=True)`; the functions of libm are those of the platform.
+of a*b + c, the arithmetic is that of `jit(f, exact=True)`. The functions of libm are those of the platform; with `libm=False`
+they are part of the file (compile/elementary).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from micrograd import c_text
 from micrograd.compile.derivative_tapes import KINDS, ArrayTape, program, wanted
+from micrograd.compile.elementary import as_c, functions
 from micrograd.interop.c_writer import Writer, memory
 from micrograd.interop.traced import Traced
 from micrograd.tape import passes
@@ -44,17 +46,21 @@ OF_LIBRARY = """HUGE_VAL INFINITY NAN NULL double_t float_t fpclassify isfinite 
     ispunct isspace isupper isxdigit tolower toupper size_t wchar_t ptrdiff_t div_t ldiv_t lldiv_t"""
 TAKEN = {*KEYWORDS.split(), *OF_LIBRARY.split(), *[name + end for name in OF_MATH.split() for end in ("", "f", "l")]}
 RESERVED = re.compile(r"_[A-Z_]\w*|mg_\w*|u?int\w*_t|U?INT\w*_(MAX|MIN|C)|(M|FP|MATH|EXIT|RAND)_[A-Z0-9_]+")
+# Functions of libm that a file can have of its own. fmod and remainder are exact in every libm.
+OWN = {name: f"mg_{name}" for name in functions.WRITERS if name not in functions.EXACT}
 COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 def export_c(
     f: Callable[P, Any], *args: Any, name: str = "f", gradient: bool = True, hessian: bool = False, hvp: bool = False,
-    argnums: int | tuple[int, ...] | None = None,
+    argnums: int | tuple[int, ...] | None = None, libm: bool = True,
 ) -> str:  # fmt: skip
     """Return one self-contained C99 file that computes f and its gradient.
 
     With `hessian`, there is also a function for the second derivatives, and with `hvp`, one for their product with a vector.
-    Derivatives are those with respect to all numbers in the arguments, or in the arguments argnums.
+    Derivatives are those with respect to all numbers in the arguments, or in the arguments argnums. With `libm=False`, the file
+    has its own exp, sin and so on, from the definitions that `vmap` and GPUs use: its results are then the same to the bit with
+    every C library.
 
     The arguments say how many numbers there are and which path through the branches is taken. Captured Values are written as
     the numbers that they are now. The comment at the top of the file shows the call.
@@ -81,10 +87,12 @@ def export_c(
     wrt = wanted(traced.arguments, argnums, f)
     asked = {"value": True, "gradient": gradient and bool(wrt), "hessian": hessian, "hvp": hvp}
     programs = [program(traced.tape, kind, wrt, f) for kind in KINDS if asked[kind]]
-    bodies = [_function(_name(name, p), traced, p) for p in programs]
+    bodies = [_function(_name(name, p), traced, p, libm) for p in programs]
     heads = [f"{_head(_name(name, p), p)};" for p in programs]
     text = "\n".join(bodies)
     helpers = c_text.helpers(text)
+    own = [] if libm else sorted({n for n in re.findall(r"\bmg_(\w+)(?=\()", text) if n in OWN})
+    helpers += as_c.definitions(own)
     taking = memory(text)
     top = [*(["#include <stdint.h>"] if "uint64_t" in helpers else []), *(["#include <stdlib.h>"] if taking else [])]
     top += ["#include <string.h>", "", *heads, "", *([taking] if taking else []), *([helpers] if helpers else [])]
@@ -145,10 +153,10 @@ def _in_a_comment(text: str) -> str:
     return plain.encode("ascii", "backslashreplace").decode() if plain.isprintable() else ascii(plain)
 
 
-def _function(name: str, traced: Traced, what: ArrayTape) -> str:
+def _function(name: str, traced: Traced, what: ArrayTape, libm: bool = True) -> str:
     """The text of one function; one that takes memory is called by another one, which gives it back."""
     tape = lower(what.tape)
-    writer = Writer(traced.params)
+    writer = Writer(traced.params, {} if libm else OWN)
     inputs = [f"{part.name}[{k}]" for part in what.reads for k in range(part.length)]
     names = writer.tape(tape, inputs, [NUMBER] * tape.inputs, "v", 1)
     lines = [*writer.top, *writer.lines]

@@ -121,8 +121,9 @@ def _index(array: str, shape: Shape, at: Any) -> str:
 class Writer:
     """Collects the statements of a function (`lines`), and what it declares at its top, before any loop (`top`)."""
 
-    def __init__(self, params: list[float]) -> None:
+    def __init__(self, params: list[float], own: dict[str, str] | None = None) -> None:
         self.params = params
+        self.own = own or {}  # functions of libm -> what to call in their place
         self.lines: list[str] = []
         self.top: list[str] = []
         self.memory = False  # whether the function takes memory, and so has the parameter `all`
@@ -152,8 +153,12 @@ class Writer:
                 names.append(self._structural(op, operands, kinds, found[i], name, depth))
             else:
                 operands = [f"({n})" if n.startswith("-") else n for n in (str(names[a]) for a in args)]
-                names.append(self._number(op.c.format(*operands), name, depth))
+                names.append(self._number(self._spelled(op.c).format(*operands), name, depth))
         return names
+
+    def _spelled(self, text: str) -> str:
+        called = text.partition("(")[0]
+        return self.own[called] + text[len(called) :] if called in self.own else text
 
     def _number(self, text: str, name: str, depth: int) -> str:
         self.put(depth, f"const double {name} = {text};")

@@ -23,6 +23,7 @@ ENDING = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 def export_library(
     f: Callable[P, Any], *args: Any, name: str = "f", folder: str | os.PathLike[str] = ".", gradient: bool = True,
     hessian: bool = False, hvp: bool = False, argnums: int | tuple[int, ...] | None = None, ampl: bool = False,
+    libm: bool = True,
 ) -> Path:  # fmt: skip
     """Write the C file of `export_c` and its header into a folder, compile a shared library, and return the path of that.
 
@@ -47,7 +48,7 @@ def export_library(
                 f"{traced.tape.inputs} and returns {traced.outputs}"
             )
         gradient = hessian = True
-    text = export_c(f, *args, name=name, gradient=gradient, hessian=hessian, hvp=hvp, argnums=argnums)
+    text = export_c(f, *args, name=name, gradient=gradient, hessian=hessian, hvp=hvp, argnums=argnums, libm=libm)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     source, library = place / f"{name}.c", place / f"lib{name}{ENDING}"

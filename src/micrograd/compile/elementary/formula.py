@@ -35,8 +35,7 @@ class Name:
         a, b = self, self.formula.as_name(other, self.kind)
         if turned:
             a, b = b, a
-        how = real if self.kind == DOUBLE else whole
-        return self.formula.do(f"{how} {self.formula.type(self.kind)} {a.text}, {b.text}", self.kind)
+        return self.formula.binary(real if self.kind == DOUBLE else whole, a, b)
 
     def __add__(self, other: Any) -> Name:
         return self._with("fadd", "add", other)
@@ -63,7 +62,7 @@ class Name:
         return self._with("fdiv", "", other, True)
 
     def __neg__(self) -> Name:
-        return self.formula.do(f"fneg {self.formula.type(DOUBLE)} {self.text}", DOUBLE)
+        return self.formula.negative(self)
 
     def __and__(self, other: Any) -> Name:
         return self._with("", "and", other)
@@ -75,7 +74,7 @@ class Name:
         return self._with("", "xor", other)
 
     def __invert__(self) -> Name:
-        return self.formula.do(f"xor {self.formula.type(FLAG)} {self.text}, {self.formula.literal(FLAG, 'true')}", FLAG)
+        return self.formula.inverted(self)
 
     def __lshift__(self, other: Any) -> Name:
         return self._with("", "shl", other)
@@ -89,9 +88,9 @@ class Name:
         return self._with("", "ashr", other)
 
     def _compared(self, real: str, whole: str, other: Any) -> Name:
-        b = self.formula.as_name(other, self.kind)
-        how = f"fcmp {real}" if self.kind == DOUBLE else f"icmp {whole}"
-        return self.formula.do(f"{how} {self.formula.type(self.kind)} {self.text}, {b.text}", FLAG)
+        return self.formula.compared(
+            real if self.kind == DOUBLE else whole, self, self.formula.as_name(other, self.kind)
+        )
 
     def __lt__(self, other: Any) -> Name:
         """Whether it is smaller. Whole numbers are compared without a sign, and nan is neither smaller nor greater."""
@@ -132,8 +131,7 @@ class Name:
 
     def to(self, how: str, kind: str) -> Name:
         """Convert it, by an instruction of LLVM."""
-        f = self.formula
-        return f.do(f"{how} {f.type(self.kind)} {self.text} to {f.type(kind)}", kind)
+        return self.formula.converted(how, self, kind)
 
 
 class Formula:
@@ -173,6 +171,26 @@ class Formula:
             return Name(self, self.literal(kind, hexadecimal(float(x))), DOUBLE)
         x = int(x) & (2**64 - 1)
         return Name(self, self.literal(kind, str(x - (x >> 63 << 64))), kind)
+
+    def binary(self, how: str, a: Name, b: Name) -> Name:
+        """An instruction with two operands of one kind, which is that of its result."""
+        return self.do(f"{how} {self.type(a.kind)} {a.text}, {b.text}", a.kind)
+
+    def negative(self, x: Name) -> Name:
+        """A number with the other sign."""
+        return self.do(f"fneg {self.type(DOUBLE)} {x.text}", DOUBLE)
+
+    def inverted(self, x: Name) -> Name:
+        """Whether a flag does not hold."""
+        return self.do(f"xor {self.type(FLAG)} {x.text}, {self.literal(FLAG, 'true')}", FLAG)
+
+    def compared(self, how: str, a: Name, b: Name) -> Name:
+        """Whether two of a kind compare so, by LLVM's names of comparisons."""
+        return self.do(f"{'fcmp' if a.kind == DOUBLE else 'icmp'} {how} {self.type(a.kind)} {a.text}, {b.text}", FLAG)
+
+    def converted(self, how: str, x: Name, kind: str) -> Name:
+        """The same in another kind, by an instruction of LLVM."""
+        return self.do(f"{how} {self.type(x.kind)} {x.text} to {self.type(kind)}", kind)
 
     def _call(self, name: str, *operands: Any) -> Name:
         given = ", ".join(f"{self.type(DOUBLE)} {self.as_name(x).text}" for x in operands)
