@@ -45,11 +45,16 @@ tracing = 0  # how many threads are inside a trace
 UNWATCHED = {"data": "_data", "grad": "_grad", "_prev": "_inputs"}  # the attributes of engine.py, under a second name
 _data, _grad, _inputs = [vars(plain.Value)[name] for name in UNWATCHED]
 _class: Any = vars(object)["__class__"]
+_mul, _rmul, _pow = [vars(plain.Value)[f"__{name}__"] for name in ("mul", "rmul", "pow")]
 _class_of: Callable[[Any], Any] | None = None  # told which class a Value of a trace stands for: tape/kinds.py
 
 
+WHOLE_ONLY = ("index()", "~", "&", "|", "^", "<<", ">>")  # what only whole numbers do: a Value has no answer
+DIFFERENCES = {"float()", "all digits", "repr()", *WHOLE_ONLY}
+
+
 def _tell(how: str, v: Any, other: Any = None, result: Any = None) -> Any:
-    if state.watcher is None or (state.only_differences and how not in ("float()", "all digits")):
+    if state.watcher is None or (state.only_differences and how not in DIFFERENCES):
         return None
     return state.watcher(how, v, other, result)
 
@@ -161,6 +166,37 @@ class Value(plain.Value):
             refuse_math(sys._getframe(1))
         return self._data  # type: ignore[no-any-return]
 
+    # ---- what only whole numbers do: a trace is told before Python says so, since the function may catch that error
+
+    def __index__(self) -> int:
+        _tell("index()", self)
+        raise TypeError(f"'{_class_name(self)}' object cannot be interpreted as an integer")
+
+    def __invert__(self) -> int:
+        _tell("~", self)
+        raise TypeError(f"bad operand type for unary ~: '{_class_name(self)}'")
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            _tell("index()", self)
+        return _pow(self, other, modulus)
+
+    def __mul__(self, other: Any) -> Any:
+        try:
+            return _mul(self, other)
+        except TypeError:
+            if hasattr(other, "__len__"):  # a list that is to be repeated
+                _tell("index()", self)
+            raise
+
+    def __rmul__(self, other: Any) -> Any:
+        try:
+            return _rmul(self, other)
+        except TypeError:
+            if hasattr(other, "__len__"):
+                _tell("index()", self)
+            raise
+
     # ---- copies carry the graph (graph.py: iterative, so a deep one is no matter)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -185,8 +221,15 @@ _zero_grad = _unwatched(plain.Value.zero_grad)
 _repr = _unwatched(plain.Value.__repr__)
 _plain_apply = plain.apply
 _node = _unwatched(plain.node)
-apply = _unwatched(plain.apply)
-apply.__doc__ = plain.apply.__doc__
+_apply = _unwatched(plain.apply)
+
+
+def apply(op: Op, *args: Any) -> Any:
+    """Run one op. Numbers alone give a number; with a Value among the inputs the result is a Value, a new node."""
+    out = _apply(op, *args)
+    if plain.mode.recording or state.trace in (0, ELSEWHERE - 1) or not isinstance(out, Value):
+        return out
+    return node(out._data, STOP, [Value(out._data)], [None])  # a number of this trace, and not a Value from outside
 
 
 ALL_DIGITS = 2.0**52  # from here on, an int of a number is the number itself, and its slope would be lost
@@ -230,12 +273,28 @@ def _round(self: Value, digits: Any = None) -> Any:
     return self._data.__round__(digits)
 
 
+def _of_whole_numbers(how: str) -> Callable[[Value, Any], Any]:
+    def refuse(self: Value, other: Any) -> Any:
+        _tell(how, self)
+        return NotImplemented
+
+    return refuse
+
+
+def _class_name(v: Value) -> str:
+    cls = type(v)
+    return f"{cls.__module__}.{cls.__qualname__}" if cls is Value else cls.__name__
+
+
 setattr(Value, "__round__", _round)  # noqa: B010
 setattr(Value, "__int__", _leaving("int()", "__int__"))  # noqa: B010
 for _how in ("floor", "ceil", "trunc"):
     setattr(Value, f"__{_how}__", _leaving(f"math.{_how}()", f"__{_how}__"))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Value, f"__{_name}__", _comparison(_name))
+for _how, _name_of in zip(WHOLE_ONLY[2:], ("and", "or", "xor", "lshift", "rshift"), strict=True):
+    setattr(Value, f"__{_name_of}__", _of_whole_numbers(_how))
+    setattr(Value, f"__r{_name_of}__", _of_whole_numbers(_how))
 _format = _leaving("format()", "__format__")
 setattr(Value, "__format__", lambda self, spec: _format(self, spec) if spec else str(self))  # noqa: B010
 Value.__module__ = "micrograd.engine"

@@ -202,7 +202,7 @@ PyObject *make_shared(int op, double y, Shared *s) {
     Node *out = node_alloc(y);
     if (out == NULL || !is_recording()) {
         shared_free(s);
-        return (PyObject *)out;
+        return unrecorded(out);
     }
     out->op = (uint16_t)op;
     out->flags |= MANY | SHARED;

@@ -9,7 +9,7 @@
    sweep.c      the sort and the backward sweep
    parameters.c lists of Values in one go
    layer.c      the neurons of a layer in one go
-   attributes.c, value.c   the class Value
+   attributes.c, value.c, whole.c   the class Value
    linearize.c, interpret.c   a graph as a tape, and a tape run on Values
    derivatives.c, shape.c, run.c, eager.c   grad and jacobian at one point (eager.h)
    layout.c, point.c, arrange.c, kernel.c   machine code at one point
@@ -90,6 +90,7 @@ struct Node {
 };
 
 #define ELSEWHERE UINT16_MAX
+#define PLAIN_RUN (ELSEWHERE - 1) /* the trace in which functions run on plain numbers: stage/on_numbers.py */
 #define MAX_SCOPE ((1u << 22) - 1)
 
 enum {
@@ -306,19 +307,17 @@ typedef struct {
     PyObject *watcher;
     PyObject *maker;
     int only_differences; /* the watcher is told only of what Values do in another way than plain numbers */
-    int special; /* whether any of these is set */
-    int staged;  /* functions are interpreted here: tape/staging.py */
+    int special, staged; /* whether any of these is set; functions are interpreted here: tape/staging.py */
 } Mode;
 
 extern _Thread_local Mode thread_mode;
 extern int special_threads; /* 0: nobody needs to look at thread_mode, which costs a call */
 extern int tracing_threads;
 
-PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result); /* None where nobody watches this thread */
+PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other); /* None where nobody watches this thread */
 int tell(const char *how, PyObject *v, PyObject *other, PyObject *result); /* whoever watches this thread; -1 where that raised */
 int tell_difference(const char *how, PyObject *v, PyObject *other); /* the same for what is told to each watcher */
-int is_watched(void); /* whether somebody in this thread is told of everything */
-int only_differences(void);
+int is_watched(void), only_differences(void); /* whether somebody in this thread is told of everything, or of those */
 PyObject *finish(Node *out); /* a new node, where somebody is drawing, tracing or looking for nan */
 int is_of_a_trace(Node *n);  /* made from what a trace has made */
 int enter_scope(unsigned long scope); /* -1 where there is no such scope, with an error set */
@@ -340,12 +339,13 @@ extern int row_arity[];
 Py_ssize_t known_row(PyObject *op);
 PyObject *call_row(int op, PyObject *const *args, Py_ssize_t nargs); /* an op of the table, on numbers and Values */
 Py_ssize_t row_of(PyObject *op);                       /* the place of an Op; a user's new one is added at the end; -1: an error */
+PyObject *unrecorded(Node *out);                       /* a result where nothing is recorded, or NULL */
 PyObject *make_many(int op, double y, Block *block);   /* a node that keeps its inputs in a block; takes the block */
 PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs);             /* lists.c */
 PyObject *by_hook(PyObject *owner, int op, PyObject *const *args, Py_ssize_t n); /* for an operand that is no number */
 PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 int make_init(PyObject *module);
-extern PyType_Slot number_slots[];
+extern PyType_Slot number_slots[], whole_slots[];
 extern PyMethodDef table_methods[];
 
 /* ---- sweep.c */

@@ -21,10 +21,32 @@ static inline void set_input(Node *out, int i, Operand x, double partial) {
     }
 }
 
+/* What no_grad leaves: a leaf; in a trace, a node that says that it is a number of that trace, and not a Value from outside. */
+PyObject *unrecorded(Node *out) {
+    static Py_ssize_t row = -1; /* of stop_gradient */
+    if (out == NULL || thread_mode.trace == 0 || thread_mode.trace == PLAIN_RUN) return (PyObject *)out;
+    if (row < 0) {
+        PyObject *observed = PyImport_ImportModule("micrograd.observed");
+        PyObject *stop = observed ? PyObject_GetAttrString(observed, "STOP") : NULL;
+        row = stop ? row_of(stop) : -1;
+        Py_XDECREF(observed);
+        Py_XDECREF(stop);
+        if (row < 0) {
+            Py_DECREF(out);
+            return NULL;
+        }
+    }
+    out->op = (uint16_t)row;
+    out->count = 1;
+    out->in[0] = out->in[1] = NULL;
+    out->partial[0] = out->data;
+    return made(out);
+}
+
 static inline PyObject *make1(int op, Node *a) {
     double x = a->data, y = value1(op, x);
     Node *out = node_alloc(y);
-    if (out == NULL || !is_recording()) return (PyObject *)out;
+    if (out == NULL || !is_recording()) return unrecorded(out);
     out->op = (uint16_t)op;
     out->count = 1;
     out->in[0] = out->in[1] = NULL;
@@ -35,7 +57,7 @@ static inline PyObject *make1(int op, Node *a) {
 static inline PyObject *make2(int op, Operand a, Operand b) {
     double y = value2(op, a.data, b.data);
     Node *out = node_alloc(y);
-    if (out == NULL || !is_recording()) return (PyObject *)out;
+    if (out == NULL || !is_recording()) return unrecorded(out);
     out->op = (uint16_t)op;
     out->count = 2;
     out->in[0] = out->in[1] = NULL; /* tracking may look at both before both are set */
@@ -49,7 +71,7 @@ PyObject *make_many(int op, double y, Block *block) {
     Node *out = node_alloc(y);
     if (out == NULL || !is_recording()) {
         PyMem_Free(block);
-        return (PyObject *)out;
+        return unrecorded(out);
     }
     out->op = (uint16_t)op;
     out->flags |= MANY;
@@ -118,6 +140,13 @@ static inline int may_raise(int op, PyObject *left, PyObject *right, double x, d
     return tell_difference(how, left, right) < 0;
 }
 
+/* A list that is to be repeated asks for a whole number: see value_index. */
+static int is_repeated(int op, PyObject *o, PyObject *value) {
+    const PySequenceMethods *methods = Py_TYPE(o)->tp_as_sequence;
+    if (op != OP_MUL || !special_threads || methods == NULL || methods->sq_repeat == NULL || PyErr_Occurred()) return 0;
+    return tell_difference("index()", value, Py_None);
+}
+
 static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
     Operand a, b;
     if (Py_IS_TYPE(left, ValueType) && Py_IS_TYPE(right, ValueType)) { /* by far the most frequent */
@@ -127,8 +156,8 @@ static inline PyObject *operate(int op, PyObject *left, PyObject *right) {
         return make2(op, a, b);
     }
     if (has_axes(left) || has_axes(right)) Py_RETURN_NOTIMPLEMENTED;
-    if (operand(left, &a) <= 0) return not_an_operand(left, -1);
-    if (operand(right, &b) <= 0) return not_an_operand(right, op);
+    if (operand(left, &a) <= 0) return is_repeated(op, left, right) < 0 ? NULL : not_an_operand(left, -1);
+    if (operand(right, &b) <= 0) return is_repeated(op, right, left) < 0 ? NULL : not_an_operand(right, op);
     if (may_raise(op, left, right, a.data, b.data)) return NULL;
     if (a.node != NULL) a.data = a.node->data; /* the other one's __float__ may have changed it */
     return make2(op, a, b);
@@ -146,6 +175,7 @@ static PyObject *value_pos_op(PyObject *a) { return Py_NewRef(a); }
 
 static PyObject *value_pow_op(PyObject *a, PyObject *b, PyObject *modulus) {
     if (modulus != Py_None) {
+        if (special_threads && tell_difference("index()", is_value(a) ? a : is_value(b) ? b : modulus, Py_None) < 0) return NULL;
         PyErr_SetString(PyExc_TypeError, "pow() of a Value takes no modulus");
         return NULL;
     }

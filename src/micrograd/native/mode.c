@@ -41,22 +41,22 @@ static PyObject *ask_watcher(Mode *m, const char *how, PyObject *v, PyObject *ot
     return answer;
 }
 
-PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other, PyObject *result) {
+PyObject *answer_of_watcher(const char *how, PyObject *v, PyObject *other) {
     Mode *m = special_mode();
-    if (m == NULL || m->watcher == NULL || m->only_differences) Py_RETURN_NONE;
-    return ask_watcher(m, how, v, other, result);
+    if (m == NULL || m->watcher == NULL) Py_RETURN_NONE;
+    return ask_watcher(m, how, v, other, Py_None);
 }
 
 int tell(const char *how, PyObject *v, PyObject *other, PyObject *result) {
-    PyObject *answer = answer_of_watcher(how, v, other, result);
+    Mode *m = special_mode();
+    if (m == NULL || m->watcher == NULL || m->only_differences) return 0;
+    PyObject *answer = ask_watcher(m, how, v, other, result);
     Py_XDECREF(answer);
     return answer == NULL ? -1 : 0;
 }
 
 int tell_difference(const char *how, PyObject *v, PyObject *other) {
-    Mode *m = special_mode();
-    if (m == NULL || m->watcher == NULL) return 0;
-    PyObject *answer = ask_watcher(m, how, v, other, Py_None);
+    PyObject *answer = answer_of_watcher(how, v, other);
     Py_XDECREF(answer);
     return answer == NULL ? -1 : 0;
 }

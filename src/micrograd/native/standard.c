@@ -38,8 +38,6 @@ static Function table[ROWS];
 static PyObject *str_apply, *passed_on; /* passed_on: whom float(x) of a Value asks, tape/kinds.py */
 static PyObject *float_of_object(PyObject *type, PyObject *x);
 
-#define PLAIN_RUN (ELSEWHERE - 1) /* the trace in which functions run on plain numbers: stage/on_numbers.py */
-
 static inline int tracing(void) { return special_threads && thread_mode.trace && thread_mode.trace != PLAIN_RUN; }
 
 static int is_operand(PyObject *x) { /* a Value, or a place on a tape */

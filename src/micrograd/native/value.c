@@ -217,7 +217,7 @@ static PyObject *value_repr(Node *self) {
     Py_XDECREF(label);
     Py_XDECREF(data);
     Py_XDECREF(grad);
-    PyObject *answer = result == NULL ? NULL : answer_of_watcher("repr()", (PyObject *)self, result, Py_None);
+    PyObject *answer = result == NULL ? NULL : answer_of_watcher("repr()", (PyObject *)self, result);
     if (answer != Py_None) Py_CLEAR(result); /* there is another text, or an exception */
     else Py_CLEAR(answer);
     return answer != NULL ? answer : result;
@@ -368,10 +368,10 @@ static PyType_Spec value_spec = {
 static int collect_spec(void) {
     size_t n = 0, k = 0;
     const PyMethodDef *methods[] = {value_methods, table_methods};
-    const PyType_Slot *slots[] = {value_slots, number_slots};
+    const PyType_Slot *slots[] = {value_slots, number_slots, whole_slots};
     for (int i = 0; i < 2; i++)
         for (const PyMethodDef *m = methods[i]; m->ml_name != NULL && n < 127; m++) all_methods[n++] = *m;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         for (const PyType_Slot *s = slots[i]; s->slot != 0 && k < 62; s++) all_slots[k++] = *s;
     all_slots[k++] = (PyType_Slot){Py_tp_methods, all_methods};
     if (n < 127 && k < 63) return 0;

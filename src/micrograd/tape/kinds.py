@@ -123,6 +123,8 @@ def _known(v: Value) -> Any:
 
 
 def _computed(v: Value, kinds: list[Any]) -> Any:
+    if not kinds and v._rule is observed.STOP:  # under no_grad
+        return float
     if not kinds or Value in kinds or type(v) in kinds:  # made by hand, or from a Value from outside
         return type(v)
     whole = all(k is int or k is WholeNumber for k in kinds)
@@ -165,6 +167,30 @@ def class_told(x: Value) -> type:
     """x.__class__, as a traced function is told: for code that runs it on the function's behalf."""
     found: type = kind(x)
     return float if found is WholeNumber else found
+
+
+def is_under_way(serial: int) -> bool:
+    """Whether a trace has not ended, in this thread."""
+    return _of(serial) is not None
+
+
+def class_meant(v: Value) -> type | None:
+    """Return the class of number that a Value stands for; None where it stands for itself, or where that is not known."""
+    found = kind(v)
+    unknown = any(trace.origins is None for trace in _here.traces.values())
+    return None if unknown or found is WholeNumber or issubclass(found, Value) else found
+
+
+def may_be_whole(v: Value) -> bool:
+    """Whether a Value stands for what may be a whole number, so that it would have an answer where a Value has none.
+
+    The classes of numbers in rows are not known.
+    """
+    found = kind(v)
+    if found is type(v):
+        return False
+    unknown = any(trace.origins is None for trace in _here.traces.values())
+    return unknown or found is WholeNumber or not issubclass(found, float)
 
 
 def _module(frame: Any) -> str:

@@ -9,6 +9,7 @@ from micrograd.errors import TraceError
 from micrograd.tree import name_of
 from micrograd.values.callsite import calling_lines, user_line
 
+INDEX = "index()"
 DIGITS = "round() to digits"
 ALL_DIGITS = "all digits"  # of a number leave as an int
 TEXT = "the text"
@@ -65,6 +66,24 @@ def digits_taken(f: Any) -> TraceError:
         f"  A derivative is taken of {name_of(f)}, and would not pass: from 2**52 on, the int is the number itself.\n"
         f"  {WAY_OUT} or give it a derivative with micrograd.custom_vjp. Where a constant is meant: x.data, or "
         "micrograd.math.stop_gradient(x)."
+    )
+
+
+def whole_wanted(how: str, f: Any, frozen: bool) -> TraceError:
+    """The error for a Value where only a whole number will do, such as an index or a count."""
+    wanted = "a whole number wanted" if how == INDEX else f"{how} of whole numbers wanted"
+    name = name_of(f)
+    if frozen:
+        return TraceError(
+            f"{wanted}, and a Value found, inside a compiled function, at {calling_lines()}\n"
+            f"  In {name}, numbers among the arguments are Values, so that one tape serves all of them.\n"
+            "  Say which argument is a count or an index: jit(f, static_argnums=...) compiles once for each of its values, "
+            "and so does vmap of that."
+        )
+    return TraceError(
+        f"{wanted}, and a Value found, at {calling_lines()}\n"
+        f"  A derivative of {name} is taken with respect to this number, so it is a Value there, and no int.\n"
+        "  Leave a count or an index out of argnums, or write int(x) where its derivative is to be 0."
     )
 
 

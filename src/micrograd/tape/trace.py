@@ -13,7 +13,7 @@ from enum import Enum
 from functools import partial
 from numbers import Number
 from types import CodeType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from micrograd import engine, graph, observed
 from micrograd.engine import Value
@@ -23,10 +23,18 @@ from micrograd.objects import attributes
 from micrograd.observed import ELSEWHERE
 from micrograd.ops import OPS
 from micrograd.tape import arithmetic, kinds
-from micrograd.tape.refusals import ALL_DIGITS, DIGITS, TEXT, digits_taken, number_taken, refusal
+from micrograd.tape.refusals import (
+    ALL_DIGITS,
+    DIGITS,
+    TEXT,
+    digits_taken,
+    number_taken,
+    refusal,
+    whole_wanted,
+)
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
-from micrograd.tape.texts import TracedText
+from micrograd.tape.texts import TracedText, text_of
 from micrograd.tree import (
     Shape,
     fixed_parts,
@@ -280,7 +288,7 @@ def _run(
 
     ended = False
 
-    def refuse(how: str) -> None:
+    def refuse(how: str) -> NoReturn:
         refused.append(refusal(how, f))
         raise refused[-1]
 
@@ -309,6 +317,12 @@ def _run(
                 found.append(("eq", sign, sign._data, True))
             guards.extend(found)
             lines.extend([user_line()] * len(found))
+        elif how in observed.WHOLE_ONLY:
+            if (frozen or v._trace == serial) and kinds.may_be_whole(v):
+                refused.append(whole_wanted(how, f, frozen))
+                raise refused[-1]
+            if outer is not None:
+                outer(how, v, other, result)
         elif how == ALL_DIGITS:
             if not frozen and v._trace == serial:
                 refused.append(digits_taken(f))
@@ -317,16 +331,17 @@ def _run(
                 outer(how, v, other, result)
         elif how == "repr()" and frozen:  # to print a Value is harmless
             texts.append(f"Value(data={v._data!r}")
-            return TracedText.of(other, lambda: None if ended else refuse(TEXT))
-        elif how == "repr()" and outer is not None:
-            return outer(how, v, other, result)
+            return TracedText.of(other, lambda: other if ended else refuse(TEXT))
+        elif how == "repr()":
+            answer = outer(how, v, other, result) if outer is not None else None
+            return text_of(v, other) if answer is None and v._trace == serial else answer
         elif frozen and how not in allowed and not (how == "hash()" and not v._trace):  # whoever else watches
             refuse(how)
         else:
             if outer is not None:
                 outer(how, v, other, result)
-            mine = not frozen and v._trace == serial and v._rule is not observed.STOP
-            if mine and how == "float()" and not formats_text(user_frame()):
+            mine = how == "float()" and not frozen and v._trace == serial and v._rule is not observed.STOP
+            if mine and not formats_text(user_frame()):
                 refused.append(number_taken(f))
                 raise refused[-1]
 
@@ -378,22 +393,29 @@ def _run(
 # ---- the same where C runs the function, at one point and with nobody watching: native/eager.c
 
 
-def told(run: Any, how: str, v: Any, other: Any, result: Any) -> None:
+def told(run: Any, how: str, v: Any, other: Any, result: Any) -> Any:
     """Follow an exception that a plain number would raise, and refuse to give the number of a Value away."""
     if how in arithmetic.RAISING or how in arithmetic.FUNCTIONS:
         if arithmetic.caught(run.frame, how):
             error = arithmetic.error(how, v, other)
             if error is not None:
                 raise error
-    elif result is None and how in ("float()", ALL_DIGITS) and v._trace == run.serial:
+    elif result is None and how in observed.DIFFERENCES and v._trace == run.serial:
+        if how == "repr()":
+            return text_of(v, other)
         if how == ALL_DIGITS:
             refused = digits_taken(run.f)
+        elif how in observed.WHOLE_ONLY:
+            if not kinds.may_be_whole(v):
+                return None
+            refused = whole_wanted(how, run.f, False)
         elif v._rule is observed.STOP or formats_text(user_frame()):
-            return
+            return None
         else:
             refused = number_taken(run.f)
         run.refused = [*(run.refused or ()), refused]
         raise refused
+    return None
 
 
 def ended(run: Any, result: Any, has_aux: bool) -> Run:

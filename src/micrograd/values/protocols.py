@@ -68,6 +68,22 @@ def hex(self: Value) -> str:
     return self.data.hex()
 
 
+def _of_int(name: str) -> Any:
+    def ask(self: Value) -> Any:
+        ask_whole(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    return property(ask)
+
+
+def ask_whole(v: Any) -> None:
+    """Tell a trace that a whole number is wanted, whatever the function makes of the exception that follows."""
+    from contextlib import suppress
+
+    with suppress(TypeError):
+        v.__index__()
+
+
 def _numerator(self: Value) -> Any:
     """Refuse Decimal, which takes a whole number by this in `Decimal("0.5") < x`, where x stands for an int in a trace."""
     raise AttributeError(
@@ -75,6 +91,8 @@ def _numerator(self: Value) -> Any:
         "  Write x > Decimal(...) in place of Decimal(...) < x, or pass a float, such as 3.0 for 3."
     )
 
+
+OF_INT = ("bit_count", "bit_length", "denominator", "to_bytes")  # what an int has beside its operators
 
 # ---- subclasses: micrograd defines these operators by __add__ and __mul__, so code that overrides those two relies on it
 
@@ -150,6 +168,8 @@ def attach() -> None:
     Value.__doc__ = DOC
     for function in (__array_ufunc__, __array_function__, is_integer, hex, *map(_method, METHODS)):
         setattr(Value, function.__name__, function)
+    for name in OF_INT:
+        setattr(Value, name, _of_int(name))
     for name, rule in (("_mask", _mask), ("real", _real), ("imag", _imag), ("numerator", _numerator)):
         setattr(Value, name, property(rule))
     setattr(Value, "__init_subclass__", classmethod(__init_subclass__))  # noqa: B010
