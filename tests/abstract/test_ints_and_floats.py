@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
-from micrograd import Value, jit, value_and_grad
+from micrograd import Value, grad, jit, value_and_grad
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm
@@ -186,3 +187,66 @@ def test_what_takes_too_long_to_be_interpreted_is_refused_for_all_attempts_toget
     with pytest.raises(abstract.Refused, match="more than 50 steps"):
         abstract.stage(loops_in_loops, [1.0, 3])
     assert len(machines) > 1 and machines[-1].steps <= 50 + len(machines)
+
+
+def windows(x, k):
+    weights = [1.0 / (i + 1) for i in range(k)]
+    out = [0.0] * (len(x) - k + 1)
+    for i in range(len(out)):
+        for j in range(k):
+            out[i] += x[i + j] * weights[j]
+    return sum(o * o for o in out)
+
+
+def asks_for_ints(x, k):
+    total = 0.0
+    for i in range(k):
+        total += x[i] * x[i] * (3.0 if isinstance(x[i], int) else 1.0)
+    return total
+
+
+FORMS = {
+    "floats": [0.5 * k for k in range(12)],
+    "ints": list(range(12)),
+    "both": [k if k % 3 else k + 0.5 for k in range(12)],
+    "few ints": [3, 1, 4, 1, 5],
+    "few of both": [3, 1.5, 4, 1.5, 5],
+    "few floats": [3.0, 1.5, 4.0, 1.5, 5.0],
+}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["floats", "ints", "both"])) + [tuple(FORMS)[3:]])
+@pytest.mark.parametrize("f", [windows, asks_for_ints])
+def test_lists_of_ints_and_of_floats_take_turns(f, order):
+    """What is made, or refused, for one of them is not held against the other."""
+    value, slope = jit(f), jit(grad(f))
+    for name in order * 2:
+        x = FORMS[name]
+        assert value(x, 3) == f(x, 3)
+        if f is windows or name.endswith("floats"):  # a Value is an int and a float, so what asks is refused
+            assert slope(x, 3) == pytest.approx(grad(f)(x, 3), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "f4"])
+def test_gradients_by_arrays_of_ints_are_those_by_floats(dtype):
+    x = np.arange(12).astype(dtype)
+    found = jit(grad(windows))(x, 3)
+    assert found.dtype == np.float64
+    assert found == pytest.approx(np.array(grad(windows)([float(v) for v in x], 3)), rel=1e-12)
+
+
+def test_gradients_by_ints_in_a_gradient_are_those_by_floats():
+    def f(x, k):
+        slope = grad(windows)(x, k)
+        return sum(s * s for s in slope)
+
+    for name in ("ints", "floats", "few ints", "both"):
+        assert jit(f)(FORMS[name], 3) == pytest.approx(f(FORMS[name], 3), rel=1e-12)
+
+
+def test_an_error_of_the_users_own_is_not_explained_by_values():
+    def f(rows, k):
+        return sum(rows[i, i] for i in range(k))
+
+    with pytest.raises(TypeError, match=r"not tuple$"):
+        jit(f)([[1.0] * 9] * 9, 3)

@@ -15,9 +15,22 @@ from micrograd.abstract.calls import Calls
 from micrograd.abstract.errors import Refused
 from micrograd.abstract.outcomes import NORMAL, Result, reachable
 from micrograd.abstract.shapes import COUNTING, Items, Number, Pointer, kinds_of, shape_of
-from micrograd.abstract.values import Cell, Const, Method, Num, Ref, Tuple, Value, is_mark, same
+from micrograd.abstract.values import (
+    Cell,
+    Const,
+    Method,
+    Num,
+    Ref,
+    Tuple,
+    Value,
+    is_mark,
+    is_number,
+    joins,
+    kind_of,
+    same,
+)
 from micrograd.ir.dataflow import captured, copy
-from micrograd.ir.forms import F64, I64, Body, Place, Tape, is_array, walk
+from micrograd.ir.forms import F64, I64, Body, Place, Tape, array_of, is_array, walk
 from micrograd.ir.passes import derivative, gradient
 
 Change = Callable[[Place], Place]
@@ -144,7 +157,7 @@ class Derivatives(Calls):
         self.differentiated = True
         plain = list(args)
         for n in active:
-            plain[n] = self.changed(args[n], _kept)
+            plain[n] = self.changed(args[n], _kept, ints=True)
         before, locations = self.heap, self.next_location
         self.heap = dict(before)
         scope = b.enter()
@@ -183,40 +196,57 @@ class Derivatives(Calls):
     def _inserted(self, tape: Tape, given: list[Place]) -> list[Place]:
         return copy(self.b, tape, dict(zip(tape.params, given, strict=True)))
 
-    def changed(self, value: Value, leaf: Change, other: Change | None = None) -> Value:
+    def changed(self, value: Value, leaf: Change, other: Change | None = None, ints: bool = False) -> Value:
         """Return a copy of numbers in lists, tuples and dicts, with other places for its floats, and for its ints.
 
-        Its lengths are ints. There are no other ints, since nothing has a derivative with respect to them.
+        Its lengths are ints. There are no other ints, since nothing has a derivative with respect to them; with `ints` they
+        become floats, as the ints in arguments do, whose derivatives are floats.
         """
         value, other = self.resolved(value), other or _kept
-        if self._is_f64(value):
+        if self._is_f64(value) or (ints and self._is_int(value)):
             place = self.pack(value, Number(F64))[0]
             return Num(leaf(place))
         if isinstance(value, Tuple) and (value.cls is tuple or hasattr(value.cls, "_fields")):
-            return Tuple([self.changed(x, leaf, other) for x in value.items], value.cls)
+            return Tuple([self.changed(x, leaf, other, ints) for x in value.items], value.cls)
         if isinstance(value, Ref):
             if value.index is not None:
                 row = self.copied(value, list)
                 if isinstance(row, Ref) and row.index is None:
-                    return self.changed(row, leaf, other)
+                    return self.changed(row, leaf, other, ints)
                 raise Refused("a derivative by an object in a list is not followed")
             cell = self.heap[value.location]
             if isinstance(cell, Cell):
-                return self._changed_cell(cell, leaf, other)
+                return self._changed_cell(cell, leaf, other, ints)
         raise Refused("a derivative of, or by, something else than floats in lists, tuples and dicts is not followed")
 
-    def _changed_cell(self, cell: Cell, leaf: Change, other: Change) -> Value:
+    def _is_int(self, value: Value) -> bool:
+        """Return whether a value is an int; it will be a float, and whoever asks which gets no answer."""
+        found = is_number(value) and kind_of(value) == I64
+        joins.ints |= found
+        return found
+
+    def _changed_cell(self, cell: Cell, leaf: Change, other: Change, ints: bool) -> Value:
         how, key = cell.key[0], cell.key
         if how == "list" or (how == "dict" and key[2] is dict):
-            return self.new(Cell(key, [self.changed(x, leaf, other) for x in cell.values]))
+            return self.new(Cell(key, [self.changed(x, leaf, other, ints) for x in cell.values]))
         if how == "columns":
             shape, (*arrays, length) = key[1], cell.values
             size = _length(length, other)
+            if ints and isinstance(shape, Number) and shape.kind == I64:
+                floats = Num(self.converted(self.place(arrays[0], array_of(I64)), array_of(F64)))
+                joins.ints = True
+                return self._changed_cell(Cell((how, Number(F64), key[2]), [floats, length]), leaf, other, False)
             if isinstance(shape, Pointer) and shape.indexed:
                 pool = self.cell(Ref(shape.location))
-                if pool.key[0] == "rows" and isinstance(pool.key[1], Number) and pool.key[1].kind == F64:
+                if (
+                    pool.key[0] == "rows"
+                    and isinstance(pool.key[1], Number)
+                    and pool.key[1].kind in (F64, I64)[: 1 + ints]
+                ):
                     data, stride = self._own_rows(pool, arrays[0], length), _length(pool.values[1], other)
-                    rows = self.new(Cell(pool.key, [Num(leaf(data)), stride, size]))
+                    joins.ints |= pool.key[1].kind == I64
+                    floats = Num(leaf(self.converted(data, array_of(F64))))
+                    rows = self.new(Cell(("rows", Number(F64), *pool.key[2:]), [floats, stride, size]))
                     return self.new(Cell(("columns", Pointer(rows.location, True), key[2]), [Const(COUNTING), size]))
             flat = isinstance(shape, Items) and all(isinstance(s, Number) for s in shape.shapes)
             if (isinstance(shape, Number) or flat) and set(kinds_of(shape)) == {F64}:
@@ -242,7 +272,7 @@ class Derivatives(Calls):
 
             return self.true, [b.loop(width, carried, item)[0]]
 
-        room = b.emit("fill", self.product(times, width), b.const(0.0))
+        room = b.emit("fill", self.product(times, width), self.zero(pool.key[1].kind))
         return b.loop(times, [room], row)[0]
 
 

@@ -100,10 +100,12 @@ class Jit:
         """The same outside of a trace; `again`: how often it is begun again where something outside changes meanwhile."""
         self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
+        given = None
         if self._may_be_typed(args):
             typed = self._typed_calls()
             given = typed.positional(args, kwargs) if typed else None
             if given is not None:
+                refusals = len(typed.refusals)
                 found = typed.call(given, self._install_typed if not kwargs else None)
                 if found is not typed.elsewhere:
                     return found
@@ -138,6 +140,9 @@ class Jit:
             found, results = self._first_call(shape, leaves, wanted, wait, variants)
         except TraceError as error:
             if not self.variants.may_be_disturbed(error):
+                # Other arguments of these classes were refused in an earlier call.
+                if given is not None and refusals == len(typed.refusals) and typed.may_follow(given):
+                    return self._call(args, kwargs, again)
                 raise
             if not again:
                 raise self.variants.changing(error) from None

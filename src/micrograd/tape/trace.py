@@ -583,7 +583,10 @@ def _clearer(f: Any, error: Exception, frozen: bool) -> Exception | None:
         return TypeError(message.format(line_of(error)))
     if not isinstance(error, TypeError):
         return None
-    text = "" if "'str' object" in str(error) else str(error)
+    text = str(error)
+    _, names_class, found = text.rpartition(", not ")
+    if "'str' object" in text or (names_class and found in ("tuple", "str", "list", "dict", "NoneType")):
+        text = ""  # it is not about a Value
     fact = next((fact for sign, fact in INTEGER_WANTED.items() if frozen and sign in text), None)
     if fact is not None:
         return _wants_integer(f, fact, error)

@@ -77,32 +77,54 @@ class Calls:
 
     def call(self, args: tuple[Any, ...], often: Callable[[Variant, tuple[Any, ...]], None] | None) -> Any:
         """Return the result of a call, or ELSEWHERE. A variant that is called `often` may be handed to C."""
-        variant = self.variant(args)
-        if variant is None:
-            return ELSEWHERE
-        try:
-            result = variant.run(args)
-        except CheckFailed as check:
-            if _names_an_error(str(check)):
-                self.function(*variant.copied(args))  # it raises that error
-            return ELSEWHERE
-        except _Unlike:  # arguments that only look alike
-            return ELSEWHERE
+        unlike: list[Variant] = []
+        while True:
+            variant = self.variant(args, unlike)
+            if variant is None:
+                return self._by_floats(args)
+            try:
+                result = variant.run(args)
+                break
+            except CheckFailed as check:
+                if _names_an_error(str(check)):
+                    self.function(*variant.copied(args))  # it raises that error
+                return ELSEWHERE
+            except _Unlike:
+                unlike.append(variant)
         variant.calls += 1
         if often is not None and variant.calls in OFTEN:
             often(variant, args)
         return result
 
-    def variant(self, args: tuple[Any, ...]) -> Variant | None:
-        """Return the variant for these arguments, made now if there is none; None where they are not followed."""
-        variant = next((v for v in self.variants if v.holds(args)), None)
+    def _by_floats(self, args: tuple[Any, ...]) -> Any:
+        """Return the result of a call that asks for derivatives by ints, which are derivatives by floats; or ELSEWHERE."""
+        if not self.asked.argnums:
+            return ELSEWHERE
+        wanted = {n % len(args) for n in self.asked.argnums if -len(args) <= n < len(args)}
+        floats = tuple([_with_floats(x) if n in wanted else x for n, x in enumerate(args)])
+        if all(x is y for x, y in zip(floats, args)):
+            return ELSEWHERE
+        variant = self.variant(floats)
+        # What asks for classes is to find those of the arguments.
+        return ELSEWHERE if variant is None or variant.staged.asks else self.call(floats, None)
+
+    def may_follow(self, args: tuple[Any, ...]) -> bool:
+        """Forget that calls like this one are not followed; return whether there was anything to forget."""
+        return self.refusals.pop(tuple(map(_described, args)), None) is not None
+
+    def variant(self, args: tuple[Any, ...], unlike: Sequence[Variant] = ()) -> Variant | None:
+        """Return the variant for these arguments, made now if there is none; None where they are not followed.
+
+        `unlike` are variants for arguments that only look like these: nobody has looked at each number in their arrays.
+        """
+        variant = next((v for v in self.variants if v.holds(args) and v not in unlike), None)
         if variant is not None and variant.proved:
             return variant
         key = tuple(map(_described, args))
         if key in self.refusals:
             return None
         with self.lock:
-            variant = next((v for v in self.variants if v.holds(args)), None)
+            variant = next((v for v in self.variants if v.holds(args) and v not in unlike), None)
             if variant is not None and variant.proved:
                 return variant
             try:
@@ -140,14 +162,33 @@ def unwrapped(f: Any) -> Any:
 
 
 def _described(x: Any) -> Any:
-    """Return what tells arguments apart that are refused, without a look at each number."""
+    """Return what tells arguments apart that are refused: their structure, and the classes of the numbers in it."""
     if is_array(x):
         return "array", x.dtype.str, x.shape
     if type(x) in _COUNTED:
-        return type(x), len(x), _described(x[0]) if x else None
+        if len(x) <= staged.HANDFUL:
+            return type(x), tuple(map(_described, x))
+        classes = set(map(type, x))
+        plain = classes.isdisjoint((list, tuple, dict)) and not any(map(is_array, x))
+        return type(x), len(x), frozenset(classes if plain else map(_described, x))
     if type(x) is dict:
         return dict, tuple(x), tuple(map(_described, x.values()))
     return type(x)
+
+
+def _with_floats(x: Any) -> Any:
+    """Return an argument with floats in place of ints; the argument itself where it has none."""
+    if type(x) is int:
+        return float(x) if abs(x) <= 2**53 else x
+    if is_array(x):
+        return x.astype("f8") if x.dtype.kind in "iu" and bool((abs(x.astype("f8")) <= 2**53).all()) else x
+    if type(x) in _COUNTED:
+        items = [_with_floats(y) for y in x]
+        return x if all(y is z for y, z in zip(items, x)) else type(x)(items)
+    if type(x) is dict:
+        parts = {key: _with_floats(y) for key, y in x.items()}
+        return x if all(parts[key] is y for key, y in x.items()) else parts
+    return x
 
 
 # ---- what is read from outside
