@@ -21,7 +21,8 @@ NAMES = {0: "CUDA_SUCCESS", 1: "CUDA_ERROR_INVALID_VALUE", 2: "CUDA_ERROR_OUT_OF
 class StandIn:
     """The library: an object with the functions of libcuda."""
 
-    def __init__(self, memory: int = 1 << 30, version: int = 12040, devices: int = 1) -> None:
+    def __init__(self, memory: int = 1 << 30, version: int = 12040, devices: int = 1, races: bool = False) -> None:
+        self.races = races  # whether launches are searched for them
         self.memory, self.version, self.devices = memory, version, devices
         self.blocks: dict[int, Any] = {}  # address -> the memory there
         self.used = self.most_used = 0
@@ -133,7 +134,7 @@ class StandIn:
             return INVALID_CONTEXT
         number = self._number()
         try:
-            self.modules[number] = ptx_cpu.Module(text.value.decode())
+            self.modules[number] = ptx_cpu.Module(text.value.decode(), self.races)
         except ptx_cpu.UnknownInstruction as reason:
             message = f"unknown instruction: {reason}".encode()[:8000]
             ctypes.memmove(values[0], message, len(message))

@@ -3,7 +3,7 @@
 What our kernels do in double and single precision (add.rn, mul.rn, fma.rn, div.rn, sqrt.rn, ...) has one result on every
 machine by IEEE 754, so what comes out here is what a GPU gives. An instruction that is not known is refused: among them are
 the approximations of a GPU (ex2.approx, rsqrt.approx, ...), and barriers and atomic operations, which our kernels do not need.
-Each thread writes what no other thread reads, so the order of the threads does not matter.
+Each thread writes what no other thread reads, so the order of the threads does not matter; a Module can check that.
 """
 
 from __future__ import annotations
@@ -43,6 +43,42 @@ static inline void S8(u64 p, u64 x) { memcpy((void *)p, &x, 8); }
 static inline void S4(u64 p, u32 x) { memcpy((void *)p, &x, 4); }
 static inline void S2(u64 p, u16 x) { memcpy((void *)p, &x, 2); }
 static inline void S1(u64 p, u8 x) { *(u8 *)p = x; }
+static inline u32 permuted(u32 a, u32 b, u32 how) { /* four bytes out of eight, or copies of their signs */
+    u64 both = (u64)b << 32 | a;
+    u32 found = 0;
+    for (int k = 0; k < 4; k++, how >>= 4) {
+        u32 byte = (u32)(both >> 8 * (how & 7)) & 255;
+        if (how & 8) byte = byte & 128 ? 255 : 0;
+        found |= byte << 8 * k;
+    }
+    return found;
+}
+#ifdef RACES
+#define ROOM (1u << 22)  /* bytes of memory that a launch may touch */
+#define MANY (~(u64)0)
+typedef struct { u64 at, writer, reader; } touched;
+static touched cells[ROOM];
+u64 race[3]; /* the address, and two threads; threads count from 1 */
+static void note(u64 p, int size, int writes, u64 thread) {
+    for (u64 at = p; at < p + size; at++) {
+        u64 k = at * 0x9E3779B97F4A7C15ull >> 42;
+        while (cells[k].at != 0 && cells[k].at != at) k = (k + 1) % ROOM;
+        touched *c = &cells[k];
+        c->at = at;
+        u64 other = c->writer != 0 && c->writer != thread ? c->writer : 0;
+        if (writes && other == 0 && c->reader != 0 && c->reader != thread) other = c->reader;
+        if (other != 0 && race[0] == 0) race[0] = at, race[1] = thread, race[2] = other;
+        if (writes) c->writer = thread;
+        else c->reader = c->reader == 0 || c->reader == thread ? thread : MANY;
+    }
+}
+#define NOTE(p, size, writes) \
+    if ((p) - (u64)local >= LOCAL) note(p, size, writes, ((u64)ctaid_x << 16 | tid_x) + 1)
+#define BEGIN memset(cells, 0, sizeof cells), memset(race, 0, sizeof race)
+#else
+#define NOTE(p, size, writes) (void)0
+#define BEGIN (void)0
+#endif
 """
 REGISTER = {
     "b64": "u64",
@@ -72,6 +108,10 @@ ROUND = {"rmi": "floor", "rpi": "ceil", "rzi": "trunc", "rni": "rint"}
 
 class UnknownInstruction(Exception):
     """PTX that this translator does not know."""
+
+
+class Race(Exception):
+    """Two threads of a kernel touch a number, and one of them writes it."""
 
 
 def kind_of(name: str) -> str:
@@ -138,6 +178,8 @@ class Kernel:
             return text[1:].replace(".", "_")
         if text.startswith("%"):
             return text[1:]
+        if re.fullmatch(r"0x[0-9A-Fa-f]+U?", text):
+            return text
         if re.fullmatch(r"-?\d+", text):
             return f"((s64)({text}LL))" if text != str(-(2**63)) else "(-9223372036854775807LL - 1)"
         if text in self.offsets:
@@ -204,11 +246,12 @@ class Kernel:
         wide = {"v2": 2, "v4": 4}.get(parts[-2], 1)
         if len(values) != wide or not set(parts[1:-1]) <= {"param", "global", "local", "nc", "v2", "v4"}:
             raise UnknownInstruction(".".join(parts))
+        note = f"NOTE(at, {wide * size}, {int(parts[0] == 'st')});" if space != "param" else ""
         if parts[0] == "ld":
             found = [f"{v.strip().lstrip('%')} = L{size}(at + {k * size});" for k, v in enumerate(values)]
         else:
             found = [f"S{size}(at + {k * size}, {self._operand(v)});" for k, v in enumerate(values)]
-        return f"{{ const u64 at = {at}; {' '.join(found)} }}"
+        return f"{{ const u64 at = {at}; {note} {' '.join(found)} }}"
 
     def _converted(self, parts: list[str], to: str, x: str) -> str:
         how, into, of = parts[1] if len(parts) == 4 else "", parts[-2], parts[-1]
@@ -290,6 +333,8 @@ class Kernel:
             sign = "<<" if what == "shl" else ">>"
             beyond = f"({c[0]} < 0 ? -1 : 0)" if kind[0] == "s" else "0"
             return f"{to} = (u32){x[1]} < {bits} ? {c[0]} {sign} (u32){x[1]} : {beyond};"
+        if what == "prmt" and parts == ["prmt", "b32"]:
+            return f"{to} = permuted({x[0]}, {x[1]}, {x[2]});"
         if what == "bfe" and kind[0] == "u":
             return f"{to} = ({c[0]} >> {x[1]}) & (((u{bits})1 << {x[2]}) - 1);"
         if what == "shf" and parts[1:3] in (["l", "wrap"], ["r", "wrap"]):
@@ -309,10 +354,12 @@ class Kernel:
     def c(self) -> str:
         """The C of the kernel: a function of one thread, and one that runs all of them."""
         return "\n".join([
+            f"#undef LOCAL\n#define LOCAL {self.local + 16}",
             f"static void thread_{self.name}(const char *parameters, char *local, u32 tid_x, u32 ctaid_x) {{",
             *self.declared, *self.lines, "}",
             f"void {self.name}(const char *parameters, u32 blocks, u32 threads) {{",
             f"    static char local[{self.local + 16}] __attribute__((aligned(64)));",
+            "    BEGIN;",
             "    for (u32 b = 0; b < blocks; b++)",
             "        for (u32 t = 0; t < threads; t++) {",
             "            memset(local, 0x7B, sizeof local);  /* what is read there was written before */",
@@ -323,9 +370,14 @@ class Kernel:
 
 
 class Module:
-    """The kernels of a PTX text, compiled for this machine."""
+    """The kernels of a PTX text, compiled for this machine.
 
-    def __init__(self, ptx: str) -> None:
+    With `races`, a launch fails in which a number is written by one thread and read or written by another: threads run one
+    after the other here, but in any order on a GPU.
+    """
+
+    def __init__(self, ptx: str, races: bool = False) -> None:
+        self.races = races
         ptx = re.sub(r"//[^\n]*", "", ptx)
         tables, texts = {}, [HEAD]
         for align, name, size, cells in re.findall(
@@ -339,7 +391,7 @@ class Module:
         found = re.findall(r"\.visible \.entry (\w+)\((.*?)\)\s*(?:\.\w+ [^\n]*\s*)*\{(.*?)^\}", ptx, re.S | re.M)
         self.kernels = {name: Kernel(name, parameters, body, tables) for name, parameters, body in found}
         texts += [kernel.c() for kernel in self.kernels.values()]
-        self.library = _compiled("\n".join(texts))
+        self.library = _compiled("\n".join(["#define RACES" if races else "", *texts]))
 
     def launch(self, name: str, blocks: int, threads: int, arguments: list[bytes]) -> None:
         """Run a kernel with the bytes of its arguments."""
@@ -350,6 +402,12 @@ class Module:
             buffer[at : at + size] = x
         given = (ctypes.c_char * len(buffer)).from_buffer(buffer)
         getattr(self.library, name)(given, ctypes.c_uint32(blocks), ctypes.c_uint32(threads))
+        if self.races:
+            address, *between = (ctypes.c_uint64 * 3).in_dll(self.library, "race")
+            if address:
+                raise Race(
+                    f"threads {between[0] - 1:#x} and {between[1] - 1:#x} of {name}, at the address {address:#x}"
+                )
 
 
 @functools.cache

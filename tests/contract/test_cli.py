@@ -11,6 +11,8 @@ import pytest
 
 from micrograd import __version__, cli, data, engine, install
 from micrograd.cli import info
+from micrograd.compile.llvm import vector_math
+from random_programs import needs_llvm
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(cli.__file__).resolve().parents[1]
@@ -227,6 +229,20 @@ def test_info_tells_version_engine_and_extras(micrograd):
     assert re.search(r"^engine +(\w+)", out, re.M).group(1) == ("C" if engine.NATIVE else "Python")
     for extra in info.EXTRAS:
         assert re.search(rf"^{extra} ", out, re.M)
+
+
+@needs_llvm
+def test_info_tells_elementary_functions_and_devices(micrograd, monkeypatch):
+    out = micrograd("info")[1]
+    libraries = [name for name in ("exp", "log", "pow", "erfc") if vector_math.of_the_library(name)]
+    if vector_math.build.fuses():
+        assert f"functions {', '.join(libraries) or 'none'} over rows" in out
+        assert re.search(r"other last bits over rows, unless exact=True: .*sin.*tanh", out)
+        assert re.search(r"no definition of their own.*: gamma, lgamma\n", out)
+    assert re.search(r"^cuda +\S", out, re.M) and re.search(r"^opencl +\S", out, re.M)
+    monkeypatch.setattr(vector_math, "of_the_library", lambda name: name == "log")  # as with another C library
+    out = micrograd("info")[1]
+    assert "functions log over rows have the bits of" in out and re.search("unless exact=True: .*erfc, exp,", out)
 
 
 def test_info_names_what_is_missing_and_how_to_get_it(micrograd, monkeypatch):

@@ -1,4 +1,4 @@
-"""micrograd info: the version, which engine runs, which extras are there, and how to get those that are not."""
+"""micrograd info: the version, which engine runs, which extras and devices are there, and how to get what is not."""
 
 from __future__ import annotations
 
@@ -37,9 +37,27 @@ def report() -> str:
         lines.append(f"{extra:<9} {told}")
         if not all(found.values()):
             missing.append((extra, use))
+    if engine.NATIVE and "jit" not in [extra for extra, _ in missing]:
+        lines += _compiled()
     for extra, use in missing:
         lines.append(f"for {use}: {install.command(extra)}")
     return "\n".join(lines)
+
+
+def _compiled() -> list[str]:
+    """What compiled code has here: elementary functions and devices."""
+    from micrograd.compile import cuda, opencl
+    from micrograd.compile.llvm import vector_math
+    from micrograd.errors import CompileError
+
+    lines = [f"{'functions' if k == 0 else '':<9} {line}" for k, line in enumerate(vector_math.told())]
+    for name, device in (("cuda", cuda.driver.device), ("opencl", opencl.runtime.device)):
+        try:
+            lines.append(f"{name:<9} {device(0).name()}")
+        except CompileError as reason:
+            why = str(reason).splitlines()[0].removeprefix(f'device="{name}"').lstrip(": ")
+            lines.append(f"{name:<9} none: it {why}" if why.startswith("needs") else f"{name:<9} none: {why}")
+    return lines
 
 
 def _version(package: str) -> str:

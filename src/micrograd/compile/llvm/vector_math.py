@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import platform
 import random
 import struct
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from micrograd.compile.elementary import functions
 from micrograd.compile.llvm import build
+from micrograd.ops import OPS
 
 if TYPE_CHECKING:
     from micrograd.compile.llvm.emit import IRText
@@ -48,6 +50,30 @@ def of_the_library(function: str) -> bool:
         return False
     numbers, theirs = _TRIALS[function](random.Random(7))
     return agrees(function, theirs, *zip(*numbers))
+
+
+def told() -> list[str]:
+    """Say which elementary functions have the bits of this C library over rows, which have others, and which are called."""
+    called = [op.name for op in OPS.values() if op.llvm.startswith("@") and op.llvm[1:] not in functions.WRITERS]
+    called = [name for name in called if not OPS[name].llvm.startswith("@llvm.")]
+    shown = [name for name in functions.OF_THE_LIBRARY if name != "square"]  # which is pow(x, 2)
+    same = [name for name in shown if of_the_library(name)]
+    library = " ".join(platform.libc_ver()).strip() or "the C library"
+    if not build.fuses():
+        return [
+            f"this processor does not fuse a*b + c, so rows call {library} for each number, with the bits of eager code"
+        ]
+    have = (
+        f"{', '.join(same)} over rows have the bits of {library}"
+        if same
+        else f"none over rows has the bits of {library}"
+    )
+    others = sorted(OURS - set(same) - {"square"})
+    return [
+        have,
+        f"other last bits over rows, unless exact=True: {', '.join(others)}",
+        f"no definition of their own, so called one by one on a CPU, and refused on a GPU: {', '.join(called)}",
+    ]
 
 
 def agrees(function: str, theirs: Callable[..., float], *numbers: Sequence[float]) -> bool:

@@ -77,6 +77,10 @@ class OpenCLDevice:
         self._building = threading.Lock()
         self._programs: WeakValueDictionary[bytes, Any] = WeakValueDictionary()  # by their code
 
+    def name(self) -> str:
+        """What the runtime calls it."""
+        return str(self.device.name).strip()
+
     def load(self, code: bytes) -> Any:
         """Build a module of SPIR-V, one at a time: compilers of runtimes are not all made for several threads."""
         with self._building:
