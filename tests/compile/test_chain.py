@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from micrograd import Value
+from micrograd.compile import chain as chains
 from micrograd.compile.chain import Chain, Tracer, accepts
 from micrograd.compile.tuning import TUNING
 from micrograd.nn import Linear
@@ -34,6 +35,7 @@ class Script:
     def __init__(self, monkeypatch, rolled=(), merged=()):
         self.rolled, self.merged = list(rolled), list(merged)
         self.calls: list[tuple] = []
+        monkeypatch.setattr(chains, "has_loops", lambda f: True)
         monkeypatch.setattr(ahead, "rolled", self.give_rolled)
         monkeypatch.setattr(attempt, "merged", self.give_merged)
 

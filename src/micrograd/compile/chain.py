@@ -23,6 +23,7 @@ from micrograd.evidence.arms import NONE, Others
 from micrograd.evidence.checker import Checker
 from micrograd.evidence.twice import same_way
 from micrograd.stage import budget
+from micrograd.stage.jumps import has_loops
 from micrograd.tape import interpret, kinds
 from micrograd.tape.trace import Trace, peek
 from micrograd.tree import Shape, name_of
@@ -89,14 +90,16 @@ class Tracer:
             return self._search(chain)
 
     def _search(self, chain: Chain) -> Trace | None:
-        from micrograd.stage import ahead, attempt  # here, for exact code needs none of it
-        from micrograd.stage.limits import Limits
-
         found: Trace | None = None
         by = self.checker
         how: dict[str, Any] = {"others": by.others, "keep_types": not by.rows, "level": chain.level}
         what = by.code, by.arrange, by.values, by.origins
+        chain.long = chain.long and has_loops(by.code)
         if chain.long:
+            # These are imported here, for a function of one path needs none of them in its first call.
+            from micrograd.stage import ahead
+            from micrograd.stage.limits import Limits
+
             kept = TUNING.kept_states // (8 if by.rows else 1)
             limits = Limits(
                 2, TUNING.rolled_work, TUNING.searched_statements, kept, TUNING.interpreted_loop, chain.level
@@ -113,6 +116,8 @@ class Tracer:
                 return None
             plain = self.plain(chain) if chain.level == 0 else None
             if plain is None or plain.tape.guards:
+                from micrograd.stage import attempt
+
                 found = self._noting(lambda: attempt.merged(*what, plain, chain.why, **how, given=by.given))
                 if found is not None:
                     by.note(found, True)

@@ -61,54 +61,73 @@ class Position(NamedTuple):
     end_column: int | None = None
 
 
-@dataclass(slots=True, eq=False)
+# A dataclass makes a __repr__ of its own, and the text of a missing docstring, in twice the time of all else: it is imported in
+# the first call of a process.
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """A form. Two forms are never equal, so that they can be keys."""
 
     at: Position
 
+    def __repr__(self) -> str:
+        return show(self)
 
-@dataclass(slots=True, eq=False)
+
+@dataclass(slots=True, eq=False, repr=False)
 class Const(Node):
+    """A Python object that is known when the function is lowered."""
+
     value: Any
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Var(Node):
+    """A variable of the frame `up` frames out."""
+
     name: str
     up: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SetVar(Node):
+    """Give a variable a value."""
+
     name: str
     up: int
     value: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DelVar(Node):
+    """Delete a variable."""
+
     name: str
     up: int
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Global(Node):
+    """A variable of the module, or else a builtin."""
+
     name: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SetGlobal(Node):
+    """Give a variable of the module a value."""
+
     name: str
     value: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class DelGlobal(Node):
+    """Delete a variable of the module."""
+
     name: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Let(Node):
     """A variable of the function's own frame. Without a value, it is unbound until `setvar` gives it one."""
 
@@ -117,19 +136,23 @@ class Let(Node):
     body: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Prim(Node):
+    """An operation of the table PRIMS."""
+
     op: str
     args: tuple[Node, ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Alloc(Node):
+    """A new container with these items."""
+
     kind: str
     args: tuple[Node, ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Make(Node):
     """A new function object. Its decorators are calls around it."""
 
@@ -138,23 +161,29 @@ class Make(Node):
     attributes: tuple[tuple[str, Node], ...]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Get(Node):
+    """Read an item, an attribute or a special method."""
+
     how: str
     obj: Node
     key: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Set(Node):
+    """Assign to an item or an attribute."""
+
     how: str
     value: Node
     obj: Node
     key: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Del(Node):
+    """Delete an item or an attribute."""
+
     how: str
     obj: Node
     key: Node
@@ -174,14 +203,16 @@ class Keyword(NamedTuple):
     value: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Call(Node):
+    """Call a function."""
+
     function: Node
     args: tuple[Argument, ...]
     keywords: tuple[Keyword, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class If(Node):
     """Take one of two ways, by the truth of an object: `test` need not be a bool."""
 
@@ -190,30 +221,38 @@ class If(Node):
     orelse: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Loop(Node):
+    """Evaluate the body again and again, until something in it leaves."""
+
     body: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Next(Node):
+    """The next item of an iterator; None leaves `label` where there is none."""
+
     iterator: Node
     label: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Block(Node):
+    """The value of the body, or what something in it leaves `label` with."""
+
     label: str
     body: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Leave(Node):
+    """Leave the block with this label: return, break, continue or raise."""
+
     label: str
     value: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Handle(Node):
     """Catch every exception of `body`. `name` is a variable of the function's own frame, for `catch` alone."""
 
@@ -222,24 +261,32 @@ class Handle(Node):
     catch: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Finally(Node):
+    """Evaluate `final` whenever the body is left."""
+
     body: Node
     final: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Yield(Node):
+    """Give the consumer a value; what it sends back."""
+
     value: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class YieldFrom(Node):
+    """Give the consumer the items of an inner generator; what that returns."""
+
     value: Node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Seq(Node):
+    """One form after the other; the value of the last one."""
+
     items: tuple[Node, ...]
 
 
@@ -256,7 +303,7 @@ class Parameter(NamedTuple):
     kind: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Function:
     """A lowered function, method, generator function, lambda, generator expression, class body or module.
 

@@ -7,8 +7,6 @@ from types import FunctionType
 from typing import Any
 
 from micrograd.compile.typed.call import Asked, Calls, Variant
-from micrograd.compile.typed.jacobian import JacobianVariant
-from micrograd.compile.typed.sparse import SparseVariant
 from micrograd.jacobians import jacfwd, jacobian, jacrev
 from micrograd.transforms import Derived, grad, value_and_grad
 
@@ -29,12 +27,16 @@ def calls_of(f: Callable[..., Any]) -> Calls | None:
     if transform in (grad, value_and_grad):
         return Calls(inner, asked, Variant) if _is_plain(inner) else None
     if transform in JACOBIANS and (_is_plain(inner) or _is_gradient(inner)):
+        from micrograd.compile.typed.jacobian import JacobianVariant  # few functions need it in their first call
+
         return Calls(inner, asked._replace(forward=JACOBIANS[transform]), JacobianVariant)
     return None
 
 
 def calls_of_sparse(f: Callable[..., Any], argnum: int) -> Calls | None:
     """Return what follows the calls of the sparse Jacobian of a function; None where nothing does."""
+    from micrograd.compile.typed.sparse import SparseVariant
+
     return Calls(f, Asked(False, (argnum,), True), SparseVariant) if _is_plain(f) or _is_gradient(f) else None
 
 
