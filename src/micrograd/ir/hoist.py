@@ -5,6 +5,9 @@ is known to be in range there. Nothing leaves an arm of an `if`.
 
 A check of whole numbers that each iteration makes is made once before the loop, for the iteration that is most likely to fail:
 a loop without checks can run in lanes. Where a check does not hold the run gives nothing, so that it may as well end sooner.
+
+A loop inside of another one that does the same in each iteration of that is moved as a whole. It does there what it would do
+in the first iteration, and nothing where there is none.
 """
 
 from __future__ import annotations
@@ -14,25 +17,62 @@ from typing import Any
 
 from micrograd.ir.affine import Affine
 from micrograd.ir.builder import Builder
-from micrograd.ir.dataflow import Copy, counted
-from micrograd.ir.forms import TABLE, Body, Place, Tape
+from micrograd.ir.dataflow import Copy, captured, counted
+from micrograd.ir.forms import TABLE, Body, Place, Tape, is_array, walk
 
 
 def hoist(tape: Tape) -> Tape:
     """Return a tape with the same results, in which loops compute nothing that does not change."""
     builder = _Hoisting([p.kind for p in tape.params])
-    return builder.finish(_Hoisted(builder, dict(zip(tape.params, builder.params))).body(tape))
+    return builder.finish(_Hoisted(builder, tape).body(tape))
 
 
 class _Hoisted(Copy):
-    """Tells the builder how often loops run."""
+    """Moves loops, and tells the builder how often they run."""
 
     builder: _Hoisting
 
+    def __init__(self, builder: _Hoisting, tape: Tape) -> None:
+        super().__init__(builder, dict(zip(tape.params, builder.params)))
+        self.changed: set[Place] = set(
+            tape.yields
+        )  # what is not only loaded from: an array that moves would be copied for it
+        for place in walk(tape):
+            if place.op not in ("load", "size"):
+                self.changed.update(place.args)
+            for body in place.bodies:
+                self.changed.update(body.yields)
+
     def loop(self, place: Place, times: Place | None, carried: list[Place]) -> list[Place]:
         """Add a loop; return its results."""
-        self.builder.coming = times if counted(place) else None
+        builder = self.builder
+        target = None if times is None else self._target(place, times, carried)
+        if times is None or target is None:
+            return self._added(place, times, carried)
+        trips = builder.crossed(target)
+        held = [builder.close() for _ in range(len(builder.open) - 1 - target)]
+        for t in trips:
+            if t is not times:
+                times = builder.emit("select", builder.emit("ilt", builder.const(0), t), times, builder.const(0))
+        room = [builder.emit("fill", *x.args) if x.op == "fill" else x for x in carried]
+        found = self._added(place, times, room)
+        for stacks in reversed(held):
+            builder.open_again(stacks)
+        return found
+
+    def _added(self, place: Place, times: Place | None, carried: list[Place]) -> list[Place]:
+        self.builder.coming = times, counted(place)
         return super().loop(place, times, carried)
+
+    def _target(self, place: Place, times: Place, carried: list[Place]) -> int | None:
+        """Return how many bodies are around the place where a loop may be moved; None where it stays."""
+        builder = self.builder
+        if len(builder.open) == 1 or any(is_array(r.kind) and r in self.changed for r in place.results):
+            return None
+        reads = [times, *map(self.of, captured(place.bodies))]
+        for x in carried:
+            reads += x.args if x.op == "fill" else [x]
+        return builder.outermost(max(map(builder.level_of, reads), default=0))
 
 
 class _Hoisting(Builder):
@@ -42,7 +82,9 @@ class _Hoisting(Builder):
         self.level: dict[Place, int] = {}  # the number of bodies around the body that defines a place
         self.loops = [False]  # whether each open body is that of a loop
         self.trips: list[Place | None] = [None]  # how often that loop runs, where it does not end sooner
-        self.coming: Place | None = None  # the same for the loop that is opened next
+        self.most: list[Place | None] = [None]  # how often it runs at most; None where it makes one iteration at least
+        self.checked = [False]  # whether a run may have ended in the body
+        self.coming: tuple[Place | None, bool] | None = None  # of a loop that is opened next, and whether it is counted
         super().__init__(kinds)
 
     def _param(self, body: Body, kind: str) -> Place:
@@ -51,35 +93,65 @@ class _Hoisting(Builder):
         return param
 
     def _enter(self, params: Sequence[str] = ()) -> Body:
-        self.loops.append(bool(params))  # a loop has the number of the iteration at least
-        self.trips.append(self.coming if params else None)
+        times, is_counted = self.coming or (None, False)
+        self.loops.append(self.coming is not None)
+        self.trips.append(times if is_counted else None)
+        self.most.append(times)
+        self.checked.append(False)
         self.coming = None
         return super()._enter(params)
 
     def _leave(self) -> None:
-        self.loops.pop()
-        self.trips.pop()
+        for stack in (self.loops, self.trips, self.most, self.checked):
+            stack.pop()  # type: ignore[attr-defined]
         super()._leave()
+
+    def level_of(self, place: Place) -> int:
+        """Return how many bodies are around the one that defines a place."""
+        return 0 if place.op == "const" else self.level[place]
+
+    def outermost(self, least: int) -> int | None:
+        """Return how many bodies are at least around a loop that is moved, if `least` must be; None where it stays."""
+        here = level = len(self.open) - 1
+        trips: list[Place] = []
+        while level > least and self.loops[level] and not self.checked[level]:
+            times = self.most[level]
+            if times is not None:
+                trips.append(times)
+            if any(self.level_of(t) >= level for t in trips):
+                break
+            level -= 1
+        return None if level == here else level
+
+    def crossed(self, target: int) -> list[Place]:
+        """Return how often the loops run that are around the open body, and not around one further out."""
+        found = [times for times in self.most[target + 1 :] if times is not None]
+        return [t for t in found if not self.known.positive(self.known.of(t).plus(Affine((), -1)), target)]
 
     def check(self, condition: Place, text: str) -> None:
         """End the run where the condition does not hold: here, or before the loop where that can be told."""
         times = self.trips[-1]
         if times is None or self.decided(condition) is True:
-            super().check(condition, text)
+            self._checked(condition, text)
         elif condition.op == "and":
             for part in condition.args:
                 self.check(part, text)
         else:
             before = self._for_all(condition)
             if before is None:
-                super().check(condition, text)
+                self._checked(condition, text)
                 return
-            held = self._close()
+            held = self.close()
             least = self._at(before, times)
             held_there = self.emit("or", self.emit("ile", times, self.const(0)), least)
             self.check(held_there, text)
-            self._open_again(held)
+            self.open_again(held)
             self.assume(condition, True)
+
+    def _checked(self, condition: Place, text: str) -> None:
+        if self.decided(condition) is not True:
+            self.checked = [True] * len(self.checked)
+        super().check(condition, text)
 
     def _for_all(self, condition: Place) -> Affine | Place | None:
         """Return the sum that a condition says is at least 0, or the condition itself where it is the same in all iterations.
@@ -113,17 +185,18 @@ class _Hoisting(Builder):
                 total = self.sum(total, self.sum(times, -1), factor)
         return self.emit("ile", self.const(0), total)
 
-    def _close(self) -> list[object]:
+    def _stacks(self) -> list[list[Any]]:
+        return [self.open, self.seen, self.truth, self.known.facts, self.loops, self.trips, self.most, self.checked]
+
+    def close(self) -> list[Any]:
         """Leave the open body for a moment."""
         self.inner = self.open[-1].params[-1]
-        stacks: list[list[Any]] = [
-            self.open, self.seen, self.truth, self.known.facts, self.loops, self.trips,
-        ]  # fmt: skip
-        return [stack.pop() for stack in stacks]
+        return [stack.pop() for stack in self._stacks()]
 
-    def _open_again(self, held: list[Any]) -> None:
-        for stack, x in zip((self.open, self.seen, self.truth, self.known.facts, self.loops, self.trips), held):
-            stack.append(x)  # type: ignore[attr-defined]
+    def open_again(self, held: list[Any]) -> None:
+        """Go on with a body that was left for a moment."""
+        for stack, x in zip(self._stacks(), held):
+            stack.append(x)
 
     def append(self, place: Place) -> Place:
         """Add an instruction to the open body as it is."""
