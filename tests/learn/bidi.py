@@ -76,6 +76,17 @@ class Firefox:
         self.send("browsingContext.navigate", context=self.context, url="about:blank", wait="complete")
         self.send("browsingContext.navigate", context=self.context, url=url, wait="complete")
 
+    def open_with(self, url: str, key: str, kept: dict[str, Any]) -> None:
+        """Open a page of the course that has read this progress: what is written may reach the next page a moment later."""
+        write = f"localStorage.setItem({key!r}, {json.dumps(json.dumps(kept))})"
+        for _ in range(20):
+            self.open(url, 1280, 800)
+            found = json.loads(self.run(f"localStorage.getItem({key!r})") or "{}")
+            if set(kept["reached"]) <= set(found.get("reached", ())):
+                return
+            self.run(write)
+        raise AssertionError(f"the page has not read {kept}")
+
     def run(self, expression: str) -> Any:
         """The value of an expression, by way of JSON."""
         answer = self.send(

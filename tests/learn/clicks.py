@@ -6,6 +6,18 @@ from typing import Any
 
 from micrograd.learn import frames
 
+STORED = "JSON.stringify(Object.entries(localStorage).sort())"
+
+
+def reload(page: Any) -> None:
+    """Reload a page once another tab sees what it has kept: a browser passes writes on after the call has returned, and a
+    page that is loaded meanwhile may read what was there before."""
+    written, other = page.evaluate(STORED), page.context.new_page()
+    other.goto(page.url.split("#")[0].rpartition("/")[0] + "/")  # of the same origin, and writes nothing
+    other.wait_for_function(f"(text) => {STORED} === text", arg=written)
+    other.close()
+    page.reload()
+
 
 def pick(page: Any, key: str) -> None:
     page.select_option("select[aria-label='graph']", key)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clicks import backward, bug, card, end, pick, said, step
+from clicks import backward, bug, card, end, pick, reload, said, step
 
 from micrograd.learn import explore, texts
 from micrograd.learn.lesson import MISCONCEPTIONS, PRESETS, QUIZZES, judge
@@ -177,7 +177,7 @@ def test_the_quizzes_of_the_lesson_are_asked_on_the_stage(page: Any) -> None:
         assert quiz.why in page.inner_text(".ask .verdict.good")
         assert box.locator(".tick").inner_text().strip() == "✓"
     assert f"{len(QUIZZES)} of {len(QUIZZES)} answered" in page.inner_text(".lesson")
-    page.reload()
+    reload(page)
     page.click("[data-tab='lesson']")
     assert f"{len(QUIZZES)} of {len(QUIZZES)} answered" in page.inner_text(".lesson")  # kept on this machine
     with page.expect_download() as download:

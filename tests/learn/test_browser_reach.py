@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clicks import backward, card, end, pick, said, step
+from clicks import backward, card, end, pick, reload, said, step
 
 from micrograd.learn import explore, frames
 from micrograd.learn.lesson import PRESETS
@@ -159,7 +159,7 @@ def test_keys_of_one_character_can_be_switched_off(page: Any) -> None:
     assert page.inner_text(".count") == "1 / 10"
     page.keyboard.press("ArrowRight")
     assert page.inner_text(".count") == "2 / 10"
-    page.reload()
+    reload(page)
     at = page.inner_text(".count")
     page.keyboard.press("n")
     assert page.inner_text(".count") == at  # remembered

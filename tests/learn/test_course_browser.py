@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clicks import reload
 
 from micrograd.learn.course import site
 from micrograd.learn.course.asks import Ask, read_ask
@@ -317,7 +318,7 @@ def test_progress_is_kept_saved_and_loaded(visit: Visit, course_file: Path, tmp_
     type_answer(page, 7.0)
     page.click("[data-do='next-step']")
     assert page.url.endswith("#slope/2") and page.locator(".trail .stop:enabled").count() == 2
-    page.reload()
+    reload(page)
     assert page.inner_text(".text h2") == "Turn the knob"
     with page.expect_download() as saving:
         page.click("header [data-do='save']")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from micrograd.learn.course import site
 
 __all__ = ["course_file", "firefox"]  # fixtures of other files
 pytestmark = pytest.mark.slow  # a second browser; on a busy machine it takes a minute to answer
+
+KEPT = "micrograd.course.micrograd-course"
 
 
 def type_in(page: Firefox, text: str) -> None:
@@ -58,10 +59,7 @@ def test_code_is_run_and_an_engine_trains(firefox: Firefox, course_file: Path) -
         "reviews": [],
         "count": 0,
     }
-    firefox.run(f"localStorage.setItem('micrograd.course.micrograd-course', {json.dumps(json.dumps(known))})")
-    firefox.open(f"{course_file.as_uri()}#picture-to-code/2", 1280, 800)
-    firefox.run("location.reload()")
-    firefox.open(f"{course_file.as_uri()}#picture-to-code/2", 1280, 800)
+    firefox.open_with(f"{course_file.as_uri()}#picture-to-code/2", KEPT, known)
     assert firefox.text(".text h2") == "Write the product"
     firefox.click("[data-do='check-code']")
     assert "three dots" in firefox.text(".task .verdict.bad")
@@ -84,9 +82,7 @@ def test_a_choice_is_made_in_the_picture_of_a_german_page(firefox: Firefox, tmp_
     }
     firefox.open(f"{file.as_uri()}#slope/1", 1280, 800)
     assert firefox.text(".text h2") == "Eine Maschine mit einem Knopf"
-    firefox.run(f"localStorage.setItem('micrograd.course.micrograd-course', {json.dumps(json.dumps(known))})")
-    firefox.run("location.reload()")
-    firefox.open(f"{file.as_uri()}#order/2", 1280, 800)
+    firefox.open_with(f"{file.as_uri()}#order/2", KEPT, known)
     assert firefox.text(".text h2") == "Zu früh"
     firefox.click("[data-pick='z']")
     assert "Nur L benutzt z" in firefox.text(".pick-reply .verdict.bad")

@@ -76,6 +76,32 @@ def test_every_graph_of_the_course_is_seen_whole_with_letters_that_can_be_read(
     assert len(one_way) >= len(ways) - 3  # a chapter keeps its direction, unless a graph fits in the other one alone
 
 
+TOGETHER = """async (place) => {
+  location.hash = place;
+  for (let k = 0; k < 8; k++) await new Promise((next) => requestAnimationFrame(next));
+  const side = document.querySelector(".side-stage:not([hidden], .playhouse)");
+  const asked = document.querySelector(".task:not(.done)");
+  if (!side || !asked || asked.querySelector(".cm-editor")) return null;
+  const views = side.querySelector(".views").getBoundingClientRect(), sliders = side.querySelector(".course-leaves");
+  const own = side.querySelector(".ask:not([hidden])") ?? side.querySelector(".pick-reply.open");
+  const parts = own ? [views, own.getBoundingClientRect()] : [asked.getBoundingClientRect(), views];
+  if (sliders?.offsetHeight && !own) parts.push(sliders.getBoundingClientRect());
+  return Math.max(...parts.map((one) => one.bottom)) - Math.min(...parts.map((one) => one.top));
+}"""
+
+
+def test_on_a_phone_the_question_and_the_picture_are_seen_together(visit: Visit, course_file: Path) -> None:
+    tab = open_at(visit, course_file, "slope/1", width=390, height=844)
+    seen = {
+        (lesson.key, k): tab.evaluate(TOGETHER, f"{lesson.key}/{k}")
+        for lesson in CHAPTERS.values()
+        for k in range(1, len(screens(lesson)) + 1)
+    }
+    room = 844 - tab.locator("header.top").bounding_box()["height"]
+    large = {place for place, height in seen.items() if height is not None and height > room}
+    assert large <= {("network", 3)} and sum(height is not None for height in seen.values()) > 90
+
+
 PLACE = """
 const g = graph.readGraph(data.timeline);
 return g.layouts.flatMap((one) => ["wide", "tall"].map((form) => compact.placeCompact(g, one, form)));"""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clicks import reload
 
 from learn.in_node import NODE, run_in_node
 from micrograd.learn.course import site
@@ -163,13 +164,13 @@ def test_a_learner_with_a_keyboard_alone(visit: Visit, course_file: Path) -> Non
 def test_damaged_progress_is_set_aside_and_told(visit: Visit, course_file: Path) -> None:
     page = visit(course_file.as_uri(), reduced_motion="reduce")
     page.evaluate(f"localStorage.setItem('{KEPT}', '{{\"version\": 2, \"sol')")
-    page.reload()
+    reload(page)
     assert "could not be read" in page.inner_text("header [role='status']")
     assert page.evaluate(f"localStorage.getItem('{KEPT}.unread')").startswith('{"version": 2')
     page.fill(".stage .ask input", "7")
     page.keyboard.press("Enter")
     assert list(kept(page)["solved"]) == ["slope/a-machine-with-one-knob/z.data"]
-    page.reload()
+    reload(page)
     assert page.inner_text("header [role='status']") == ""
 
 

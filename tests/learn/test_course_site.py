@@ -17,6 +17,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from clicks import reload
 from test_axe import AXE, wrong
 
 from micrograd.cli import main
@@ -126,7 +127,7 @@ def test_the_workshop_runs_in_the_browser(visit: Visit, served: str) -> None:
     assert "Passed" in check(page) and "hello" in page.inner_text(".findings")
     page.click("[data-do='next-exercise']")
     assert page.inner_text("h2") == "partials" and "def partials" in code(page)
-    page.reload()
+    reload(page)
     assert page.locator("[data-exercise='e01_slope'] .tick.done").count() == 1
     page.click("[data-exercise='e01_slope']")
     assert "hello" in code(page) and "Exercise 1" not in code(page)
@@ -166,7 +167,7 @@ def test_all_exercises_pass_and_files_are_saved_and_loaded(visit: Visit, served:
         page.click("header [data-do='save']")
     saving.value.save_as(tmp_path / "mine.json")
     page.evaluate("localStorage.clear()")
-    page.reload()
+    reload(page)
     assert page.locator(".tick.done").count() == 0
     page.set_input_files("input[type='file']", tmp_path / "mine.json")
     page.locator(".tick.done").nth(len(EXERCISES) - 1).wait_for()
@@ -209,7 +210,7 @@ def test_axe_finds_nothing_in_the_workshop(visit: Visit, served: str, scheme: st
         bad = BY_NAME["e04_rules"].solution.replace("+=", "=")
         known = {"version": 1, "files": {**write_all, "e04_rules": bad}, "passed": list(write_all)}
         page.evaluate("(known) => localStorage.setItem('micrograd.workshop', JSON.stringify(known))", known)
-        page.reload()
+        reload(page)
         assert "where += is needed" in check(page)
         assert not wrong(page) and page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,14 @@ import pytest
 from in_node import needs_node, run_in_node
 from test_course_browser import CHAPTERS, course_file, drill, leaves, open_at, screens, type_answer
 
+from micrograd.learn import frames
 from micrograd.learn.course.check import check
 from micrograd.learn.course.drill import SKILLS, shapes
 from micrograd.learn.course.lessons import Prose, parse
 from micrograd.learn.course.page import data, known_as, story
 from micrograd.learn.course.scenes import scenes
+from micrograd.learn.expression import build
+from micrograd.learn.layout import layout
 
 __all__ = ["course_file"]  # a fixture of the other file
 Visit = Callable[..., Any]
@@ -256,3 +259,32 @@ return data.map((pools) => Array.from({ length: 20 }, (_, k) => Object.values(dr
             union = {x for pool in names.values() for x in pool}
             if len(union) >= len(names):
                 assert len(set(values)) == len(values), (names, values)
+
+
+def test_a_drill_has_the_names_of_the_story() -> None:
+    """`p` is a product, `z` a sum or what stands before a gate, `h` its output, `e` a difference, `L` the end."""
+    kinds = {"p": {"mul", "neg"}, "h": {"relu"}, "e": {"sub", "add", "exp"}, "o": {"add"}}
+    for skill in SKILLS:
+        for shape in shapes([skill], "names"):
+            nodes = build(shape.expression, **{name: pool[0] for name, pool in shape.pools.items()})
+            line = frames(nodes, names={}).nodes
+            assert not {"u", "y", "a", "c", "d", "f"} & {node.name for node in line}, shape.expression
+            for node in line:
+                kind = kinds.get(node.name.rstrip("123"))
+                assert not node.inputs or skill in ("softmax", "order") or kind is None or node.op in kind, (
+                    shape.expression
+                )
+
+
+def test_old_friends_stand_where_they_stood() -> None:
+    """What stands at the left of another node in one graph of the story does so in all of them."""
+    sides: dict[tuple[str, str], set[bool]] = {}
+    for lesson in list(CHAPTERS.values())[:10]:
+        drawn = [scene.timeline().nodes for _, scene in scenes(lesson, []) if scene]
+        for nodes in (*drawn, story(lesson)):
+            cards = layout(nodes, "TB")["nodes"]
+            spots = {node.name: cards[str(node.id)]["card"] for node in nodes if not node.constant}
+            for a, b in combinations(sorted(spots), 2):
+                if abs(spots[a]["y"] - spots[b]["y"]) < 1:  # side by side
+                    sides.setdefault((a, b), set()).add(spots[a]["x"] < spots[b]["x"])
+    assert not {pair for pair, found in sides.items() if len(found) > 1} and len(sides) > 30

@@ -1,4 +1,7 @@
-"""Drills: random graphs by skill, drawn from a seed. The page asks for gradients on them with numbers of its own."""
+"""Drills: random graphs by skill, drawn from a seed. The page asks for gradients on them with numbers of its own.
+
+Their nodes have the names of the story: `p` is a product, `z` the sum before a gate, `h` its output, `e` an error, `L` the end.
+"""
 
 from __future__ import annotations
 
@@ -33,63 +36,63 @@ def _factor(rng: random.Random) -> int:
 
 def _line(rng: random.Random) -> DrillGraph:
     k, m = _factor(rng), rng.randint(1, 9)
-    return _shape("line", f"u = {k}*x; y = " + rng.choice([f"u + {m}", f"{m} + u", f"u - {m}", f"{m} - u"]), "x")
+    return _shape("line", f"p = {k}*x; z = " + rng.choice([f"p + {m}", f"{m} + p", f"p - {m}", f"{m} - p"]), "x")
 
 
 def _curve(rng: random.Random) -> DrillGraph:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 6)
     ways = [
-        f"u = x**2; y = {k}*u",
-        f"u = x**2; v = {m}*x; y = u + v",
-        f"u = x**2; y = u - {m}",
-        f"u = x + {m}; y = u**2",
+        (f"q = e**2; L = {k}*q", "e"),
+        (f"q = e**2; r = {m}*e; L = q + r", "e"),
+        (f"q = e**2; L = q - {m}", "e"),
+        (f"e = x + {m}; L = e**2", "x"),
     ]
-    return _shape("curve", rng.choice(ways), "x")
+    return _shape("curve", *rng.choice(ways))
 
 
 def _chain(rng: random.Random) -> DrillGraph:
     k, m, n = _factor(rng), rng.randint(1, 5), _factor(rng)
     ways = [
-        f"u = {k}*x; y = {n}*u",
-        f"u = {k}*x; v = u + {m}; y = {n}*v",
-        f"u = x + {m}; y = u**2",
-        f"u = {k}*x; y = u**2",
-        f"u = x**2; y = {n}*u",
+        (f"p = {k}*x; z = {n}*p", "x p"),
+        (f"p = {k}*x; z = p + {m}; L = {n}*z", "x p"),
+        (f"e = x + {m}; L = e**2", "x e"),
+        (f"p = {k}*x; L = p**2", "x p"),
+        (f"q = x**2; L = {n}*q", "x q"),
     ]
-    return _shape("chain", rng.choice(ways), "x", "x u")
+    found, asks = rng.choice(ways)
+    return _shape("chain", found, "x", asks)
 
 
 def _sum(rng: random.Random) -> DrillGraph:
     ways = [
-        "d = a + b; L = d - c",
-        "d = a - b; L = d - c",
-        "d = b - c; L = a - d",
-        f"d = a + b; e = d - c; L = {_factor(rng)}*e",
+        ("z = p + b; e = z - t", "p b t"),
+        ("e = h - t; L = e - b", "h t b"),
+        ("e = h - t; L = b - e", "h t b"),
+        (f"z = p + b; e = z - t; L = {_factor(rng)}*e", "p b t"),
     ]
-    return _shape("sum", rng.choice(ways), "a b c")
+    return _shape("sum", *rng.choice(ways))
 
 
 def _product(rng: random.Random) -> DrillGraph:
     ways = [
-        "d = a * b; L = d * c",
-        "d = a + b; L = d * c",
-        "d = a * b; L = d + c",
-        "d = a * b; e = d + c; L = e * f",
-        "d = a - b; L = c * d",
+        ("p = w * x; L = p * v", "w x v"),
+        ("z = p + b; L = z * v", "p b v"),
+        ("p = w * x; z = p + b", "w x b"),
+        ("p = w * x; z = p + b; L = z * v", "w x b v"),
+        ("e = h - t; L = v * e", "h t v"),
     ]
-    found = rng.choice(ways)
-    return _shape("product", found, "a b c f" if "f" in found else "a b c")
+    return _shape("product", *rng.choice(ways))
 
 
 def _reuse(rng: random.Random) -> DrillGraph:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 4)
     ways = [
-        ("L = a * a", "a"),
-        ("L = a + a", "a"),
-        (f"b = a * {k}; c = a + {m}; L = b * c", "a"),
-        ("c = a * b; L = c + a", "a b"),
-        ("c = a + b; L = c * a", "a b"),
-        ("c = a * b; d = a + b; L = c * d", "a b"),
+        ("L = e * e", "e"),
+        ("L = w + w", "w"),
+        (f"p = {k} * x; q = x + {m}; L = p * q", "x"),
+        ("p = w * x; L = p + w", "w x"),
+        ("z = x + b; L = z * x", "x b"),
+        ("p = w * x; z = w + x; L = p * z", "w x"),
     ]
     return _shape("reuse", *rng.choice(ways))
 
@@ -97,9 +100,9 @@ def _reuse(rng: random.Random) -> DrillGraph:
 def _order(rng: random.Random) -> DrillGraph:
     k, m = rng.choice([2, 3, 4]), rng.randint(1, 4)
     ways = [
-        (f"b = a * {k}; c = b + {m}; L = b * c", "a", "a b"),
-        ("c = a * b; d = c + a; L = c * d", "a b", "a b c"),
-        (f"b = a + {m}; c = b * b; L = c + b", "a", "a b"),
+        (f"p = {k} * x; z = p + {m}; L = p * z", "x", "x p"),
+        ("p = w * x; z = p + w; L = p * z", "w x", "w x p"),
+        (f"z = x + {m}; p = z * z; L = p + z", "x", "x z"),
     ]
     return _shape("order", *rng.choice(ways))
 
@@ -111,7 +114,7 @@ def _neuron(rng: random.Random) -> DrillGraph:
     names = " ".join(f"w{k} x{k}" for k in range(1, n + 1))
     return _shape(
         "neuron",
-        f"{lines}; s = {terms}; z = s + b; o = relu(z)",
+        f"{lines}; s = {terms}; z = s + b; h = relu(z)",
         f"{names} b",
         " ".join(f"w{k}" for k in range(1, n + 1)) + " b",
     )
@@ -120,15 +123,15 @@ def _neuron(rng: random.Random) -> DrillGraph:
 def _loss(rng: random.Random) -> DrillGraph:
     ways = [
         ("p = w*x; e = p - t; L = e**2", "w x t", "w"),
-        ("m = w*x; p = m + b; e = p - t; L = e**2", "w x b t", "w b"),
+        ("p = w*x; z = p + b; e = z - t; L = e**2", "w x b t", "w b"),
         ("p1 = w*x1; e1 = p1 - t1; p2 = w*x2; e2 = p2 - t2; L1 = e1**2; L2 = e2**2; L = L1 + L2", "w x1 t1 x2 t2", "w"),
     ]
     return _shape("loss", *rng.choice(ways))
 
 
 def _network(rng: random.Random) -> DrillGraph:
-    lines = "z1 = u1*x; h1 = relu(z1); z2 = u2*x; h2 = relu(z2); p1 = w1*h1; p2 = w2*h2; y = p1 + p2; L = y - t"
-    return _shape("network", lines, "x u1 u2 w1 w2 t", rng.choice(["u1 u2", "w1 w2", "u1 w1", "u2 w2"]))
+    lines = "z1 = w1*x; h1 = relu(z1); z2 = w2*x; h2 = relu(z2); q1 = v1*h1; q2 = v2*h2; o = q1 + q2; e = o - t"
+    return _shape("network", lines, "x w1 w2 v1 v2 t", rng.choice(["w1 w2", "v1 v2", "w1 v1", "w2 v2"]))
 
 
 def _softmax(rng: random.Random) -> DrillGraph:

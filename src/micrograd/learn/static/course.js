@@ -36,6 +36,11 @@ import { t, text, useTexts } from "./texts.js";
 const DRILL = "*drill"; // no step of a lesson has such a name
 const SHARED = "mine/"; // what the address of a shared network begins with
 const GOOD = 0.95; // the share of points that a network of the learner's own gets right at the end
+const SLIM_STAGE = 800, // px: the most that the stage takes on a phone,
+  SLIM_END = 920, // at the end of a chapter too,
+  SLIM_REST = 230, // and what its question, its controls and its sentence take of that;
+  SLIM_TOP = 130, // what is above a drawing, beside a question in the text: the head of the page and buttons,
+  SLIM_ASK = 330; // and the most that a question in the text takes
 const OFTEN = 5; // seconds between two notes of the time
 const AWAY = 120; // seconds without an action after which nobody learns any more
 
@@ -52,9 +57,23 @@ export function startCourse(course, place) {
     }
     return read.get(one);
   };
-  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, compact: true, picks: pickLayer(),
-    family: () => family(chapter) }), { session } = stage;
   const root = h("div", { class: "mg whole course", dir: text("direction"), lang: text("language") });
+  let asking = 0; // px of the questions of this step that are answered in the text
+  /** On a phone the drawing is as high as it needs, and if it can be read so, it leaves room for the question above it. */
+  function tallest() {
+    if (!root.classList.contains("slim")) return [0, 0];
+    const high = document.documentElement.clientHeight, more = leaves.el.offsetHeight;
+    const most = side.classList.contains("grown") ? SLIM_END : Math.min(0.96 * high, SLIM_STAGE);
+    return [Math.min(high - SLIM_TOP - asking, most - SLIM_REST) - more, most - SLIM_REST - more];
+  }
+  /** See how high the questions are that are answered in the text. */
+  function reckon() {
+    const cards = [...article.querySelectorAll(".task:not(.done, .at-picture, :has(.cm-editor))")].map((one) => one.offsetHeight);
+    asking = Math.min(SLIM_ASK, Math.max(0, ...cards));
+    stage.refit();
+  }
+  const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, compact: true, picks: pickLayer(),
+    family: () => family(chapter), most: tallest }), { session } = stage;
 
   // -- listeners of one step end with it
   let hooks = [];
@@ -180,6 +199,7 @@ export function startCourse(course, place) {
     put(article, trail(), h("div", { class: "sheet-of-text", lang: chapter.language || null }, foreign, title, body));
     if (review) return renderReview(title, body);
     put(title, screen.milestone ? h("span", { class: "medal", "aria-hidden": "true" }, "★ ") : "", screen.title);
+    asking = 0;
     if (screen.scene) show(screen.scene);
     const play = screen.parts.find((part) => part.train || part.moons);
     side.hidden = !screen.scene && !screen.drill && !play;
@@ -194,6 +214,7 @@ export function startCourse(course, place) {
     else renderParts(screen, body);
     placeFoot();
     settle();
+    if (root.classList.contains("slim")) reckon();
     title.focus({ preventScroll: true });
     article.scrollTop = 0;
     if (root.classList.contains("slim")) scrollTo(0, 0);

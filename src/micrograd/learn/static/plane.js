@@ -38,7 +38,7 @@ export function createPlane(ears) {
   const svg = s("svg", { class: "dots", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group" }, axes, kept, marks);
   const picture = h("div", { class: "picture", dir: "ltr" }, canvas, svg);
   const name = unique("tool"),
-    tools = h("div", { class: "tools pick", role: "radiogroup", "aria-label": t("theatre.click_does") });
+    tools = h("div", { class: "tools brush", role: "radiogroup", "aria-label": t("theatre.click_does") });
   const el = h("div", { class: "plane" }, picture, tools);
   let bounds = { x: 0, y: 0, w: 1, h: 1 },
     tool = "open",

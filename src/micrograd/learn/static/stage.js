@@ -43,14 +43,19 @@ import { t } from "./texts.js";
 import { transport } from "./transport.js";
 
 const CROWDED = 2500; // px² that it may cover, where a bend of an edge counts as 400
+const LARGEST = 1.4; // to which a compact drawing grows where there is room: its letters are small
+const MODEST = 360; // px up to which it grows where the drawing takes the height that it needs
+const LAB_HEAD = 26; // px of the head of a view in a lab
 const ROOMY = 480; // px from which a question stands at its node
 
 /**
  * @param {{presets: import("./session.js").Preset[], first?: string, whole?: number, compact?: boolean,
- *          family?: () => any[], wheel?: boolean, search?: boolean, picks?: any}} host
+ *          family?: () => any[], wheel?: boolean, search?: boolean, picks?: any, most?: () => number[]}} host
  *   whole: the smallest scale at which a graph is still shown as a whole; compact: whether a graph that is larger than its
  *   window gets a smaller drawing; family: graphs that are drawn in one direction; wheel: whether the wheel zooms; search:
- *   whether there is a field that finds nodes; picks: the layer for choices in the picture (picks.js), where there are any
+ *   whether there is a field that finds nodes; picks: the layer for choices in the picture (picks.js), where there are any;
+ *   most: two heights where the drawing takes what it needs: the first if it can be read in that, else up to the second; zeros
+ *   where it fills its window
  */
 export function createStage(host) {
   const session = new Session(host.presets, host.first);
@@ -94,16 +99,25 @@ export function createStage(host) {
 
   /** The layout, and for a lab how its two views stand, that shows the graph largest. */
   function choose() {
+    const [low, high] = host.most?.() ?? [0, 0], found = low ? chooseIn(low) : null;
+    return found && found.scale >= READABLE ? found : chooseIn(high || views.clientHeight || 500);
+  }
+
+  /** The same in a room of this height. @param {number} tall */
+  function chooseIn(tall) {
     const { graph, turned, boxes: grouped, open, lab } = session.state;
     if (grouped && treeOf !== graph) [tree, treeOf] = [buildTree(graph), graph];
     const usual = grouped ? [placeGroups(graph, tree, new Set(open))]
       : turned === null ? graph.layouts : [graph.layouts[Number(turned)]];
-    const w = views.clientWidth || 800, tall = views.clientHeight || 500;
-    const rooms = lab ? [["columns", w / 2, tall - 26], ["rows", w, tall / 2 - 26]] : [["one", w, tall]];
+    const w = views.clientWidth || 800;
+    const rooms = lab ? [["columns", w / 2, tall - LAB_HEAD], ["rows", w, tall / 2 - LAB_HEAD]] : [["one", w, tall]];
     if (!host.compact || grouped || !graph.layouts.length) return largest(usual, rooms);
     const way = turned === null ? direction(graph, rooms) : "", ways = usual.filter((one) => !way || one.rankdir === way);
-    const best = largest(ways, rooms);
-    return best.scale >= 1 ? best : largest(ways.flatMap((one) => smaller(graph, one)), rooms);
+    const plain = largest(ways, rooms);
+    const best = plain.scale >= 1 ? plain : largest(ways.flatMap((one) => smaller(graph, one)), rooms);
+    const [, wide, high] = rooms.find(([name]) => name === best.rooms) ?? rooms[0];
+    const { layout: { width, height, compact } } = best, most = compact ? Math.min(LARGEST, Math.max(1, MODEST / height)) : 1;
+    return { ...best, high: height * Math.min(most, Number(wide) / width, Number(high) / height) };
   }
 
   /** Of some layouts, the one that is shown largest, and in which room. @param {any[]} layouts @param {any[]} rooms */
@@ -146,12 +160,14 @@ export function createStage(host) {
 
   function draw() {
     const { key, graph, turned, boxes: grouped, open, lab } = session.state;
-    const tall = host.compact ? views.clientHeight : 0; // a smaller drawing is chosen by both sides of its window
+    const [low, most] = host.most?.() ?? [0, 0]; // where the drawing takes the height that it needs
+    const tall = low + most || (host.compact ? views.clientHeight : 0); // a smaller drawing is chosen by both sides
     const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), `${views.clientWidth}x${tall}`]);
     if (drawn === now && shown.length && shown[0].picture.graph === graph) return false;
     const same = drawn.startsWith(now.slice(0, now.lastIndexOf(",")));
     drawn = now;
-    const best = choose();
+    const best = choose(), high = (best.high ?? best.layout.height * best.scale) + (lab ? LAB_HEAD : 0) + 4;
+    views.style.height = most ? `${Math.ceil(best.rooms === "rows" ? 2 * high : high)}px` : "";
     if (same && best.layout === layout && shown[0]?.picture.graph === graph && views.dataset.rooms === best.rooms) return false;
     layout = best.layout;
     views.dataset.rooms = best.rooms;
@@ -194,7 +210,7 @@ export function createStage(host) {
     if (!shown.length || !shown[0].picture.el.clientWidth) return;
     const best = whole(), { zoom } = session.state; // 0: as it reads well; -1: all of it
     const least = layout.compact ? READABLE : host.compact ? 1 : host.whole ?? 0.6;
-    const scale = zoom > 0 ? zoom : zoom < 0 || best >= least ? Math.min(1.25, best) : layout.compact ? READABLE : 0.72;
+    const scale = zoom > 0 ? zoom : zoom < 0 || best >= least ? Math.min(layout.compact ? LARGEST : 1.25, best) : layout.compact ? READABLE : 0.72;
     for (const view of shown) {
       view.picture.size(scale);
       view.map.update();
@@ -361,11 +377,14 @@ export function createStage(host) {
   }
   session.store.listen((_, changed) => update(changed));
   let seen = "";
+  function refit() {
+    if (draw()) session.sights().forEach((sight, k) => shown[k].picture.update(sight));
+    resize();
+  }
   const watch = new ResizeObserver(() => {
     if (size() === seen) return;
     seen = size();
-    if (draw()) session.sights().forEach((sight, k) => shown[k].picture.update(sight));
-    resize();
+    refit();
   });
   watch.observe(el);
   watch.observe(views);
@@ -373,7 +392,7 @@ export function createStage(host) {
   update();
 
   return {
-    el, slot, session, api,
+    el, slot, session, api, refit,
     /** @param {string} event @param {(what: any) => void} ear */
     on(event, ear) {
       (ears[event] ??= []).push(ear);
