@@ -1,7 +1,7 @@
 """The C engine as Python sees it: native/*.c. The functions check their arguments; so does mypy."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, final
+from typing import Any, Literal, final, overload
 
 from micrograd.engine import Value as Value
 from micrograd.ops import Op
@@ -74,6 +74,25 @@ def interpret(
     sources: tuple[Op, Op, Op],
     other: Callable[[Op, tuple[int, ...], list[Any]], Any],
 ) -> list[Any]: ...
+
+@final
+class Program:
+    """A tape of numbers alone, called with the numbers of its inputs and its parameters; None where a guard fails."""
+
+    @overload
+    def __call__(self, inputs: list[Any], params: list[Any], /) -> list[float] | None: ...
+    @overload
+    def __call__(
+        self, inputs: list[Any], params: list[Any], choices: Literal[True], /
+    ) -> tuple[list[float] | None, bytes]: ...
+
+def program(
+    ops: tuple[Any, ...],
+    args: tuple[tuple[Any, ...], ...],
+    outputs: tuple[int, ...],
+    guards: tuple[tuple[str, int, int, bool], ...],
+    special: tuple[Any, ...],
+) -> Program | None: ...
 def pull(
     roots: list[Any], inputs: list[Value], trace: int, end: Op, cotangent: list[float] | None = None
 ) -> list[float] | None: ...

@@ -152,6 +152,7 @@ class TestTheBudget:
         assert self.look(trace, arms, -1.0)
         assert arms.budget.left == 0.01 and trace.evidence.arms is arms
         arms.seen.clear()
+        arms.ways.clear()
         assert self.look(trace, arms, -1.0)
         assert arms.budget.left == 0.0 and trace.evidence.arms is None
 

@@ -17,6 +17,7 @@ from micrograd.engine import Value
 from micrograd.errors import CompileError
 from micrograd.observed import is_recording
 from micrograd.tape import interpret, passes
+from micrograd.tape.interpret import program
 from micrograd.tape.tape import INPUT, Tape
 from micrograd.tape.trace import Trace, peek, user_depth
 from micrograd.tree import as_floats
@@ -27,9 +28,12 @@ class Interpreted:
 
     def __init__(self, tape: Tape, captured: list[Value]) -> None:
         self.tape, self.captured = tape, captured
+        self.program = program(tape)
 
     def values(self, numbers: list[Any], params: Any) -> list[float] | None:
         """The outputs, or None where a guard failed."""
+        if self.program is not None:
+            return self.program(numbers, self.captured)
         try:
             return [float(x) for x in interpret.run(self.tape, peek(numbers), peek(self.captured))]
         except interpret.GuardFailed:
@@ -66,6 +70,7 @@ class PointVariant(Variant):
         self._reached: set[int] | None = None
         self._unread: dict[tuple[int, ...], bytes | None] = {}
         self._goals: dict[tuple[int, ...] | None, Goal] = {}
+        self._waiting: dict[Goal, Interpreted] = {}  # what answers until there are kernels
 
     def goal(self, wanted: tuple[int, ...] | None) -> Goal:
         """Values alone (None), or also gradients with respect to the wanted inputs that they reach, and all parameters."""
@@ -118,6 +123,8 @@ class PointVariant(Variant):
         if kernel is None and engine.NATIVE and wait:
             self.check(wanted)
             kernel = self.compile(wanted if gradient else None, "it was called", True)
+        if kernel is not None and self._waiting:
+            self._waiting.pop(goal, None)
         code: Any = self._interpreted(goal) if kernel is None else kernel.code
         if kernel is None and engine.NATIVE:
             self.compile_later(wanted if gradient else None, "it was called")
@@ -145,6 +152,9 @@ class PointVariant(Variant):
         """The tape of a kernel that is not compiled yet, to be interpreted; None where there will never be one."""
         if not engine.NATIVE:
             return None
+        waiting = self._waiting.get(goal)
+        if waiting is not None:
+            return waiting
         tape = self.lowered.get(goal, self.tape)  # asked once: the thread that compiles takes it out when it is done
         if tape is self.tape:
             try:
@@ -153,7 +163,12 @@ class PointVariant(Variant):
                 tape = None
             if goal not in self.kernels:
                 self.lowered[goal] = tape
-        return None if tape is None else Interpreted(tape, self.trace.captured)
+        if tape is None:
+            return None
+        found = Interpreted(tape, self.trace.captured)
+        if goal not in self.kernels:
+            self._waiting[goal] = found
+        return found
 
     def _run_eagerly(self, leaves: list[Any]) -> list[Any] | None:
         """The same with the results of eager code."""
@@ -164,6 +179,8 @@ class PointVariant(Variant):
 
     def reached(self, wanted: tuple[int, ...]) -> tuple[int, ...]:
         """Those of these inputs that a gradient reaches: a Value that steps alone read is no input of the result."""
+        if not wanted:
+            return ()
         if self._reached is None:
             places = passes.reached(self.tape, self.tape.outputs)
             self._reached = {

@@ -61,6 +61,8 @@ class Arms:
     def __init__(self, seconds: float = LOOKING) -> None:
         self.seen: set[Any] = set()
         self.budget = Budget(seconds)
+        self.ways: set[bytes] = set()  # how the choices of calls came out that have been looked at
+        self.program: Any = None  # what runs the tape; False where only the interpreter does
 
     def again(self) -> Arms:
         """The same for a trace that is to be compared from the beginning."""

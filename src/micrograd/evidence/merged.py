@@ -171,6 +171,24 @@ def takes_another(found: Trace, arms: Arms, row: list[float]) -> set[Any] | None
 def _holds(user: Any, arrange: Arrange, found: Trace, arms: Arms, row: list[float]) -> bool:
     if arms.budget.left <= 0:
         return True
+    way = _way(found, arms, row)
+    if way is not None and way in arms.ways:
+        return True
+    right = _looked_at(user, arrange, found, arms, row)
+    if right and way is not None:
+        arms.ways.add(way)
+    return right
+
+
+def _way(found: Trace, arms: Arms, row: list[float]) -> bytes | None:
+    """How the choices come out for a row, found out by C; None where that is not possible, or a guard fails."""
+    if arms.program is None:
+        arms.program = interpret.program(found.tape) or False
+    got, way = arms.program(row, found.captured, True) if arms.program else (None, b"")
+    return None if got is None else way
+
+
+def _looked_at(user: Any, arrange: Arrange, found: Trace, arms: Arms, row: list[float]) -> bool:
     try:
         (got, taken), _took = interpret.counted(lambda: outcomes(found, row), ROW)
         if got is None or taken <= arms.seen:

@@ -331,20 +331,19 @@ static inline int computes_plainly(void) { /* nothing but no_grad may be special
 }
 static inline int is_recording(void) { return !special_threads || !thread_mode.recording_off; }
 static inline PyObject *made(Node *out) { return special_threads ? finish(out) : (PyObject *)out; }
-
 /* ---- make.c */
 
 extern PyObject *op_rows; /* list of Op, in the order of the table; ops of users follow */
 extern int row_arity[];
-Py_ssize_t known_row(PyObject *op);
 PyObject *call_row(int op, PyObject *const *args, Py_ssize_t nargs); /* an op of the table, on numbers and Values */
+Py_ssize_t known_row(PyObject *op);                    /* of the table; -2 for what is not in it, -1 with an error set */
 Py_ssize_t row_of(PyObject *op);                       /* the place of an Op; a user's new one is added at the end; -1: an error */
 PyObject *unrecorded(Node *out);                       /* a result where nothing is recorded, or NULL */
 PyObject *make_many(int op, double y, Block *block);   /* a node that keeps its inputs in a block; takes the block */
 PyObject *make_list(int op, PyObject *const *args, Py_ssize_t nargs);             /* lists.c */
 PyObject *by_hook(PyObject *owner, int op, PyObject *const *args, Py_ssize_t n); /* for an operand that is no number */
+int make_init(PyObject *module), interpret_init(PyObject *module);
 PyObject *module_apply(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
-int make_init(PyObject *module);
 extern PyType_Slot number_slots[], whole_slots[];
 extern PyMethodDef table_methods[];
 
@@ -391,7 +390,8 @@ int standard_init(void);
 
 /* ---- linearize.c, interpret.c, layout.c */
 
-PyObject *module_linearize(PyObject *module, PyObject *args), *module_interpret(PyObject *module, PyObject *args), *module_lay_flat(PyObject *module, PyObject *args);
+PyObject *module_linearize(PyObject *module, PyObject *arguments), *module_lay_flat(PyObject *module, PyObject *args);
+PyObject *module_interpret(PyObject *module, PyObject *arguments), *module_program(PyObject *module, PyObject *arguments);
 #define EXACT_INT (1LL << 53) /* up to here, a double holds every whole number */
 int whole_number(PyObject *x, double *to);
 

@@ -25,6 +25,7 @@ static PyObject *after_collection(PyObject *module, PyObject *const *args, Py_ss
 static PyMethodDef module_methods[] = {
     {"linearize", module_linearize, METH_VARARGS, "linearize(roots, inputs, trace, sources): the graph between them as flat arrays"},
     {"interpret", module_interpret, METH_VARARGS, "interpret(ops, args, inputs, params, sources, other) -> what each instruction of a tape gives"},
+    {"program", module_program, METH_VARARGS, "program(ops, args, outputs, guards, special) -> a tape of numbers to be called, or None"},
     {"captured", module_captured, METH_O, "captured(values) -> the same, for results to share; or the list itself"},
     {"lay_flat", module_lay_flat, METH_VARARGS, "lay_flat(x, leaves) -> a key, or None"},
     {"machine_code", module_machine_code, METH_VARARGS, "machine_code(address, owner, left, guarded, inputs, params, outputs, scratch, width=0, item=8) -> a capsule that owns it"},
@@ -81,7 +82,7 @@ static int module_exec(PyObject *module) {
         return -1;
     }
     if (first != NULL) return PyDict_Update(PyModule_GetDict(module), first);
-    if (measure_gc_head() < 0 || operand_init() < 0 || value_init_type(module) < 0 || make_init(module) < 0 || leave_init(module) < 0 || pointer_init(module) < 0 || xla_init(module) < 0 || eager_init(module) < 0 ||
+    if (measure_gc_head() < 0 || operand_init() < 0 || value_init_type(module) < 0 || make_init(module) < 0 || leave_init(module) < 0 || pointer_init(module) < 0 || xla_init(module) < 0 || eager_init(module) < 0 || interpret_init(module) < 0 ||
         add_type(module, NULL, &captured_spec, &CapturedType) < 0 || add_type(module, NULL, &row_call_spec, &RowCallType) < 0 ||
         add_type(module, "Kernel", &kernel_spec, &kernel_type) < 0 || add_type(module, "NoGrad", &no_grad_spec, &no_grad_type) < 0 ||
         PyModule_AddFunctions(module, mode_methods) < 0 || PyModule_AddFunctions(module, derivative_methods) < 0 ||

@@ -7,14 +7,17 @@ lists, and so are the results of a region.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from micrograd import engine
 from micrograd.ops import OPS, Op
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import (
     BUMP,
+    CONST,
+    INPUT,
     LOAD,
+    PARAM,
     PICK,
     SOURCES,
     STACK,
@@ -26,6 +29,9 @@ from micrograd.tape.tape import (
     Structural,
     Tape,
 )
+
+if TYPE_CHECKING:
+    from micrograd._engine import Program
 
 T = TypeVar("T")
 COPIED = 32  # elements of an array that are copied as fast as an instruction runs
@@ -196,3 +202,96 @@ def compare(how: str, a: Any, b: Any) -> bool:
     if how == "ge":
         return bool(a >= b)
     return bool(a == b) if how == "eq" else bool(a != b)
+
+
+# ---- a tape of numbers as C runs it again and again until there is machine code: choices become jumps over instructions
+
+
+class _Step:
+    """What a program has beside the ops of a tape."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+COPY = _Step("copy")  # of one place to another, which is before both
+UNLESS = _Step("unless")  # a place is not 0.0, go on at another one
+JUMP = _Step("jump")
+ROOM = _Step("room")  # for the result of a choice
+SPECIAL = (INPUT, PARAM, CONST, PICK, COPY, UNLESS, JUMP, ROOM)
+
+
+def program(tape: Tape) -> Program | None:
+    """Return what runs a tape on numbers; None where it has more than numbers and choices.
+
+    It takes the numbers of the inputs and the parameters, and gives the outputs, or None where a guard fails; with True behind
+    them, also how the choices came out, as bytes.
+    """
+    if not engine.NATIVE:
+        return None
+    from micrograd._engine import program as made
+
+    if not tape.has_regions():
+        return made(tape.ops, tape.args, tape.outputs, tape.guards, SPECIAL)
+    flat = _Flat()
+    at = flat.append(tape, {})
+    if at is None:
+        return None
+    guards = tuple([(how, at[a], at[b], went) for how, a, b, went in tape.guards])
+    return made(tuple(flat.ops), tuple(flat.args), tuple([at[o] for o in tape.outputs]), guards, SPECIAL)
+
+
+class _Flat:
+    """The instructions of a tape and of the arms of its choices, one after the other."""
+
+    def __init__(self) -> None:
+        self.ops: list[Op | _Step] = []
+        self.args: list[tuple[Any, ...]] = []
+
+    def write(self, op: Op | _Step, *args: Any) -> int:
+        """Add an instruction; its place."""
+        self.ops.append(op)
+        self.args.append(args)
+        return len(self.ops) - 1
+
+    def append(self, tape: Tape, inputs: dict[int, int]) -> list[int] | None:
+        """Write a tape, of which these inputs are at known places; where each instruction went. None where it has arrays."""
+        at: list[int] = []
+        results: dict[int, list[int]] = {}  # of a choice: the room for its results
+        for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
+            if op is INPUT and args[0] in inputs:
+                at.append(inputs[args[0]])
+            elif op is INPUT or op is PARAM or op is CONST:
+                at.append(self.write(op, *args))
+            elif isinstance(op, Choose):
+                rooms = self._choose(op, [at[a] for a in args])
+                if rooms is None:
+                    return None
+                results[i] = rooms
+                at.append(-1)
+            elif isinstance(op, Projection) and op.name == "result" and args[0] in results:
+                at.append(results[args[0]][op.number])
+            elif isinstance(op, Structural):
+                return None
+            else:
+                at.append(self.write(op, *[at[a] for a in args]))
+        return at
+
+    def _choose(self, op: Choose, operands: Sequence[int]) -> list[int] | None:
+        rooms = [self.write(ROOM) for _ in range(op.results)]
+        inputs = dict(enumerate(operands[1:]))
+        unless = self.write(UNLESS)
+        if not self._arm(op.then, inputs, rooms):
+            return None
+        jump = self.write(JUMP)
+        self.args[unless] = operands[0], len(self.ops)
+        if not self._arm(op.otherwise, inputs, rooms):
+            return None
+        self.args[jump] = (len(self.ops),)
+        return rooms
+
+    def _arm(self, body: Tape, inputs: dict[int, int], rooms: list[int]) -> bool:
+        at = None if body.guards else self.append(body, inputs)
+        for o, room in zip(body.outputs, rooms if at else []):
+            self.write(COPY, at[o], room)  # type: ignore[index]
+        return at is not None
