@@ -82,11 +82,11 @@ def test_a_thread_that_reads_what_another_one_writes_is_found(gpu):
     numbers, index, to = (device.allocate(8 * n) for _ in range(3))
     device.write(numbers, np.arange(float(n)))
     device.write(index, np.arange(n)[::-1].copy())
-    device.launch(module, "gather", n, [numbers, n, index, n, n, to])
+    device.prepare(module, "gather", n, [numbers, n, index, n, n, to])()
     found = np.empty(n)
     device.read(found, to)
     assert found.tolist() == list(range(n))[::-1]
     with pytest.raises(ptx_cpu.Race, match="of gather"):
-        device.launch(module, "gather", n, [numbers, n, index, n, n, numbers])  # in place
+        device.prepare(module, "gather", n, [numbers, n, index, n, n, numbers])()  # in place
     device.write(index, np.arange(n))
-    device.launch(module, "gather", n, [numbers, n, index, n, n, numbers])  # each thread its own
+    device.prepare(module, "gather", n, [numbers, n, index, n, n, numbers])()  # each thread its own

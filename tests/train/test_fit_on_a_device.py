@@ -9,6 +9,7 @@ import cuda_stand_in
 import opencl_runtime
 from micrograd import CompileError, Value, data, losses, nn, optim, train, vmap
 from micrograd.compile.cuda import driver
+from micrograd.compile.device import rows
 from micrograd.compile.device.rows import OutOfDeviceMemory
 from micrograd.compile.opencl import runtime
 from micrograd.train import accuracy, fit, on_device
@@ -109,11 +110,11 @@ def stays(monkeypatch):
     return taken
 
 
-def after(make=MAKERS["Adam"], width=6, rows=300, **how):
+def after(make=MAKERS["Adam"], width=6, **how):
     """All that a run leaves behind."""
     model = nn.MLP(2, [width, 1], rng=0)
     optimizer = make(model.parameters())
-    history = fit(model, (X[:rows], SIDES[:rows]), losses.max_margin, optimizer, quiet=True, **how)
+    history = fit(model, (X, SIDES), losses.max_margin, optimizer, quiet=True, **how)
     ends = [(p.data, p.grad) for p in model.parameters()]
     return history.rows, ends, optimizer.state_dict(), history.stopped
 
@@ -125,8 +126,11 @@ def test_steps_that_stay_on_the_device(gpu, stays, name, how):
     assert len(stays) == (19 if "batch_size" in how else 13)  # all but the first
 
 
-def test_many_rows_and_parameters(gpu, stays):
-    """Several blocks, sums of products, and more gradients than a thread reads at once."""
+@pytest.mark.parametrize("slices", [1, 3])
+def test_many_rows_and_parameters(gpu, stays, monkeypatch, slices):
+    """Several blocks, sums of products, and more gradients than a thread reads at once; also in slices of the rows."""
+    if slices > 1:
+        monkeypatch.setattr(rows, "MOST_SCRATCH", 1)
     data_of = [(2 * i % 7 - 3.0, i % 5 - 2.0) for i in range(4500)], [(-1.0) ** (i % 3) for i in range(4500)]
     found = []
     for how in ({"device": "cuda"}, {"compile": True}):
@@ -134,6 +138,7 @@ def test_many_rows_and_parameters(gpu, stays):
         history = fit(model, data_of, losses.max_margin, optim.Adam(model.parameters()), epochs=12, quiet=True, **how)
         found.append(([row["loss"] for row in history.rows], [(p.data, p.grad) for p in model.parameters()]))
     assert found[0] == found[1] and len(stays) == 11
+    assert gpu.launches.count("rows") >= 11 * slices
 
 
 def test_a_step_moves_the_loss_alone(gpu, stays):

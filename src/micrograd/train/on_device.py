@@ -19,7 +19,7 @@ from typing import Any
 
 from micrograd.compile.backend import BLOCK, SEGMENT
 from micrograd.compile.device.kernels import READ, WRITTEN, Dialect, lanes
-from micrograd.compile.device.rows import DeviceRows, OutOfDeviceMemory, column_table, launch_sums, numbers_of
+from micrograd.compile.device.rows import DeviceRows, OutOfDeviceMemory, column_table, numbers_of, sums_of
 from micrograd.optim import LBFGS, Optimizer
 from micrograd.optim.groups import is_ours
 from micrograd.optim.rules import RULES, Rule
@@ -92,37 +92,42 @@ def _kernel(dialect: Dialect, name: str, arguments: Sequence[str], count: str, w
 
 
 def _totals(dialect: Dialect) -> str:
-    """Add up blocks in their order, as add_blocks does; then the gradient of each parameter that takes part."""
-    arguments = [f"{READ} %sums", "i64 %blocks", "i64 %count", "double %scale", f"{READ} %where",
-                 f"{WRITTEN} %totals", f"{WRITTEN} %gradients"]  # fmt: skip
-    return _kernel(dialect, "totals", arguments, "%count", f"""  br label %test
-test:
-  %block = phi i64 [ 0, %work ], [ %next, %add ]
-  %old = phi double [ 0.0, %work ], [ %new, %add ]
-  %more = icmp ult i64 %block, %blocks
-  br i1 %more, label %add, label %store
-add:
-  %row = mul i64 %block, %count
-  %at = add i64 %row, %i
-{_pointer("%p", "%sums", "%at")}
-  %x = load double, ptr addrspace(1) %p, align 8
-  %new = fadd double %old, %x
-  %next = add i64 %block, 1
-  br label %test
-store:
-  %total = fmul double %old, %scale
-  %behind = add i64 %i, {LANES}
-{_pointer("%to", "%totals", "%behind")}
-  store double %total, ptr addrspace(1) %to, align 8
-{_pointer("%wp", "%where", "%i", "i64")}
-  %number = load i64, ptr addrspace(1) %wp, align 8
-  %takes = icmp sge i64 %number, 0
-  br i1 %takes, label %keep, label %done
-keep:
-  %gradient = fadd double 0.0, %total
-{_pointer("%gp", "%gradients", "%number")}
-  store double %gradient, ptr addrspace(1) %gp, align 8
-  br label %done""")  # fmt: skip
+    """Add up blocks in their order, as add_blocks does, behind those of `from`; then gradients of parameters that take part."""
+    many, total = [], "%old"
+    for k in range(UNROLLED):
+        many.append(f"  %b{k} = add i64 %block, {k}\n  %row{k} = mul i64 %b{k}, %count\n  %at{k} = add i64 %row{k}, %i")
+        many.append(f"{_pointer(f'%p{k}', '%sums', f'%at{k}')}\n  %x{k} = load double, ptr addrspace(1) %p{k}, align 8")
+    for k in range(UNROLLED):
+        many.append(f"  %s{k} = fadd double {total}, %x{k}")
+        total = f"%s{k}"
+    arguments = [f"{READ} %sums", "i64 %blocks", "i64 %count", f"{READ} %from", f"{WRITTEN} %to", "double %scale",
+                 f"{READ} %where", f"{WRITTEN} %totals", f"{WRITTEN} %gradients"]  # fmt: skip
+    return _kernel(dialect, "totals", arguments, "%count", "\n".join([
+        _pointer("%fp", "%from", "%i"),
+        "  %before = load double, ptr addrspace(1) %fp, align 8\n  br label %many\nmany:",
+        "  %block = phi i64 [ 0, %work ], [ %further, %all ]",
+        f"  %old = phi double [ %before, %work ], [ {total}, %all ]",
+        f"  %end = add i64 %block, {UNROLLED - 1}\n  %enough = icmp ult i64 %end, %blocks",
+        "  br i1 %enough, label %all, label %rest\nall:",
+        *many,
+        f"  %further = add i64 %block, {UNROLLED}\n  br label %many\nrest:",
+        "  %one = phi i64 [ %block, %many ], [ %next, %add ]\n  %sum = phi double [ %old, %many ], [ %new, %add ]",
+        "  %more = icmp ult i64 %one, %blocks\n  br i1 %more, label %add, label %store\nadd:",
+        "  %row = mul i64 %one, %count\n  %at = add i64 %row, %i",
+        _pointer("%p", "%sums", "%at"),
+        "  %x = load double, ptr addrspace(1) %p, align 8\n  %new = fadd double %sum, %x",
+        "  %next = add i64 %one, 1\n  br label %rest\nstore:",
+        _pointer("%kp", "%to", "%i"),
+        "  store double %sum, ptr addrspace(1) %kp, align 8",
+        f"  %total = fmul double %sum, %scale\n  %behind = add i64 %i, {LANES}",
+        _pointer("%rp", "%totals", "%behind"),
+        "  store double %total, ptr addrspace(1) %rp, align 8",
+        _pointer("%wp", "%where", "%i", "i64"),
+        "  %number = load i64, ptr addrspace(1) %wp, align 8\n  %takes = icmp sge i64 %number, 0",
+        "  br i1 %takes, label %keep, label %done\nkeep:\n  %gradient = fadd double 0.0, %total",
+        _pointer("%gp", "%gradients", "%number"),
+        "  store double %gradient, ptr addrspace(1) %gp, align 8\n  br label %done",
+    ]))  # fmt: skip
 
 
 def _squares(dialect: Dialect) -> str:
@@ -226,18 +231,45 @@ class _Work:
     """What the rows of batches of one size need: their columns, and room for what they leave and for its sums."""
 
     def __init__(self, owner: Resident, rows: int) -> None:
-        np, plan = owner.np, owner.code.plan
-        self.rows, self.blocks = rows, -(-rows // BLOCK)
+        np, plan, device = owner.np, owner.code.plan, owner.device
         whole = rows == owner.rows and not owner.in_batches
         self.index = None if whole else owner.room(8 * rows)
         self.data = owner.data if whole else owner.room(8 * rows * owner.width)
-        shape, strides = (owner.width, rows), (8 * rows, 8)
-        table = column_table(owner.device.origin(self.data), shape, strides, 1)
-        self.columns = owner.room(table.nbytes)
-        owner.device.write(self.columns, np.ascontiguousarray(table))
-        self.out = owner.room(8 * len(plan.tape.outputs) * rows)
-        self.parts = owner.room(8 * -(-rows // SEGMENT) * len(plan.left) * lanes(plan))
-        self.sums = owner.room(8 * self.blocks * len(plan.left))
+        most = owner.code.rows_at_once(device, (), (), rows)
+        leaves, count = 8 * len(plan.tape.outputs), len(plan.left)
+        out, parts = owner.room(leaves * most), owner.room(8 * -(-most // SEGMENT) * count * lanes(plan))
+        sums = owner.room(8 * -(-most // BLOCK) * count)
+        carried = [owner.zeros, *(owner.room(8 * count) for _ in range(2))]
+        given = [] if owner.code.backend.dialect.addresses else [self.data]
+        self.launches: tuple[list[Any], list[Any]] = [], []  # of all slices of the rows, for each of the two sides
+        for number, start in enumerate(range(0, rows, most)):
+            n = min(most, rows - start)
+            base = device.origin(self.data) + 8 * start
+            table = np.ascontiguousarray(column_table(base, (owner.width, n), (8 * rows, 8), 1))
+            columns = owner.room(table.nbytes)
+            device.write(columns, table)
+            before, after = carried[0 if number == 0 else 1 + number % 2], carried[2 - number % 2]
+            totals = [
+                sums,
+                -(-n // BLOCK),
+                count,
+                before,
+                after,
+                1.0 / rows,
+                owner.where,
+                owner.totals,
+                owner.gradients,
+            ]
+            adds = [device.prepare(owner.module, *how) for how in sums_of(plan, out, n, None, parts, sums)]
+            adds.append(device.prepare(owner.after, "totals", count, totals))
+            for side, launches in zip((owner.now, owner.next), self.launches):
+                arguments = [side.table, columns, n, out, n, None, *given]
+                launches += [device.prepare(owner.module, "rows", n, arguments), *adds]
+        if self.index is not None:
+            arguments = [owner.data, owner.rows, self.index, rows, rows * owner.width, self.data]
+            gather = device.prepare(owner.after, "gather", rows * owner.width, arguments)
+            for launches in self.launches:
+                launches.insert(0, gather)
 
 
 class Resident:
@@ -255,7 +287,6 @@ class Resident:
         by_value = code.plan.by_value
         self.module = self.device.load(code.in_memory()) if by_value else code.module(self.device)
         rules = [NAMES[rule] for _, rule, _, _ in updates]
-        self.moves = [f"move_{name}" for name in rules]
         self.after = self.device.load(code.backend.translated(text(code.backend.dialect, rules)))
         self.held: list[Any] = []
         [bucket] = run.objective.buckets
@@ -272,14 +303,28 @@ class Resident:
                 slots[k] = slot
         self.where, self.slots = (self._put(np.array(x, np.int64)) for x in (where, slots))
         self.others = [v for v in self.captured if id(v) not in number]  # what a step reads and does not move
-        self.gradients = self._put(np.zeros(self.n))
+        self.gradients, self.zeros = self._put(np.zeros(self.n)), self._put(np.zeros(len(where)))
         self.totals = self.room(8 * (LANES + len(where)))
         self.now, self.next = _Side(self), _Side(self)
+        self.turn = 0  # which of the two is the one of now
+        squares = self.device.prepare(self.after, "squares", LANES, [self.gradients, self.n, self.totals])
+        self.moving = [[squares, *self._moves(a, b, rules)] for a, b in ((self.now, self.next), (self.next, self.now))]
         size = run.at.batch_size
         sizes = {size, self.rows % size} - {0} if size is not None and size < self.rows else {self.rows}
         self.work = {rows: _Work(self, rows) for rows in sizes}
         self.settled = True
         self._upload()
+
+    def _moves(self, now: _Side, new: _Side, rules: list[str]) -> list[Any]:
+        """The launches that move each group from one side to the other; constants are given in each step."""
+        found, begin = [], 0
+        for rule, memories, others, (slots, *_) in zip(rules, now.kept, new.kept, self.updates):
+            kept = [memory for pair in zip(memories, others) for memory in pair]
+            arguments = [self.totals, self.gradients, self.slots, now.parameters, new.parameters, new.used, new.table, *kept,
+                         begin, len(slots), self.limit, *[0.0] * len(RULES[rule].constants)]  # fmt: skip
+            found.append(self.device.prepare(self.after, f"move_{rule}", len(slots), arguments))
+            begin += len(slots)
+        return found
 
     def room(self, size: int) -> Any:
         """Take memory for as long as this lives."""
@@ -343,39 +388,22 @@ class Resident:
             return loss, False
         if 1e-200 < squares < inf:
             self.settled = False
-            self.now, self.next = self.next, self.now
+            self.now, self.next, self.turn = self.next, self.now, 1 - self.turn
             return loss, True
         self.settle()  # too large or small to be squared: measured with care, on the CPU
         return loss, self._by_hand(updates)
 
     def _ran(self, part: Any, updates: tuple[Any, ...]) -> tuple[float, float]:
-        np, device, code, now, new = self.np, self.device, self.code, self.now, self.next
-        rows = self.rows if part is None else len(part)
-        work = self.work[rows]
+        np, device = self.np, self.device
+        work = self.work[self.rows if part is None else len(part)]
         if work.index is not None:
-            index = np.arange(self.rows) if part is None else np.array(part, np.int64)
-            device.write(work.index, index)
-            device.launch(
-                self.after,
-                "gather",
-                rows * self.width,
-                [self.data, self.rows, work.index, rows, rows * self.width, work.data],
-            )
-        data = [] if code.backend.dialect.addresses else [work.data]
-        device.launch(self.module, "rows", rows, [now.table, work.columns, rows, work.out, rows, None, *data])
-        launch_sums(device, self.module, code.plan, work.out, rows, None, work.parts, work.sums)
-        count = len(code.plan.left)
-        totals = [work.sums, work.blocks, count, 1.0 / rows, self.where, self.totals, self.gradients]
-        device.launch(self.after, "totals", count, totals)
-        device.launch(self.after, "squares", LANES, [self.gradients, self.n, self.totals])
-        begin = 0
-        for kernel, memories, others, (slots, _, constants, _) in zip(self.moves, now.kept, new.kept, updates):
-            kept = [memory for pair in zip(memories, others) for memory in pair]
-            device.launch(self.after, kernel, len(slots), [
-                self.totals, self.gradients, self.slots, now.parameters, new.parameters, new.used, new.table, *kept,
-                begin, len(slots), self.limit, *constants,
-            ])  # fmt: skip
-            begin += len(slots)
+            device.write(work.index, np.arange(self.rows) if part is None else np.array(part, np.int64))
+        for launch in work.launches[self.turn]:
+            launch()
+        squares, *moves = self.moving[self.turn]
+        squares()
+        for move, (_, _, constants, _) in zip(moves, updates):
+            move(constants)
         report = np.empty(LANES + 1)
         device.read(report, self.totals)
         a, b, c, d, loss = report.tolist()
@@ -429,9 +457,6 @@ def resident(run: Any, part: Any) -> Resident | None:
         return None
     plan, code = found
     if not isinstance(code, DeviceRows) or any(v._prev for v in plan.captured):
-        return None
-    device, rows = code.device(), len(run.rows) if part is None else len(part)
-    if code.rows_at_once(device, (bucket.xs, bucket.ys), (0, 0), rows) < rows:
         return None
     optimizer: Optimizer = run.optimizer
     try:

@@ -10,7 +10,7 @@ import ctypes
 import sys
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,7 +22,9 @@ OLDEST = 11000  # the driver's CUDA version from which it reads our PTX
 OUT_OF_MEMORY, UNSUPPORTED_PTX, INVALID_PTX, NO_BINARY = 2, 222, 218, 209
 ERROR_LOG, ERROR_LOG_SIZE = 5, 6  # options of cuModuleLoadDataEx
 SHARE = 0.8  # of the device's free memory that one slice of rows may take
-KEPT = 1 << 28  # bytes of freed memory that are kept for later, since asking the driver for memory waits for the device
+# Bytes of freed memory that are kept for later, since asking the driver for memory waits for the device; a large device keeps a
+# thirty-second of its memory.
+KEPT = 1 << 28
 
 Pointer = ctypes.c_uint64
 
@@ -124,6 +126,7 @@ class CudaDevice:
         status = driver.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), handle)
         driver.check(status, f"device {number} cannot be used")
         self.handle, self.context = handle, context
+        self._keeps = KEPT
 
     def enter(self) -> None:
         """Make this thread work on this device."""
@@ -140,6 +143,7 @@ class CudaDevice:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         status = self.driver.library.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
         self.driver.check(status, "the device does not tell how much memory it has")
+        self._keeps = max(KEPT, total.value // 32)
         return free.value + self._kept_bytes
 
     def allocate(self, size: int) -> DeviceMemory:
@@ -167,7 +171,7 @@ class CudaDevice:
     def release(self, address: int, size: int) -> None:
         """Keep memory for later, or give it back to the driver."""
         with self._lock:
-            if self._kept_bytes + size <= KEPT:
+            if self._kept_bytes + size <= self._keeps:
                 self._kept.setdefault(size, []).append(address)
                 self._kept_bytes += size
                 return
@@ -221,14 +225,23 @@ class CudaDevice:
         self.driver.check(status, "the code could not be loaded on the device")
         return Module(self, handle)
 
-    def launch(self, module: Module, kernel: str, count: int, arguments: Sequence[Any]) -> None:
-        """Start a kernel in at least so many threads."""
+    def prepare(
+        self, module: Module, kernel: str, count: int, arguments: Sequence[Any]
+    ) -> Callable[..., None]:  # fmt: skip
+        """What starts a kernel in at least so many threads, with a tuple of floats in place of the last arguments."""
         held = [_argument(x) for x in arguments]
         pointers = (ctypes.c_void_p * len(held))(*[ctypes.addressof(a) for a in held])
-        status = self.driver.library.cuLaunchKernel(
-            module.function(kernel), -(-count // THREADS), 1, 1, THREADS, 1, 1, 0, None, pointers, None
-        )  # fmt: skip
-        self.driver.check(status, "a kernel could not be started")
+        function, blocks, start = module.function(kernel), -(-count // THREADS), self.driver.library.cuLaunchKernel
+        check = self.driver.check
+
+        def launch(last: tuple[float, ...] = ()) -> None:
+            for place, x in zip(held[len(held) - len(last) :], last):
+                place.value = x
+            status = start(function, blocks, 1, 1, THREADS, 1, 1, 0, None, pointers, None)
+            if status:
+                check(status, "a kernel could not be started")
+
+        return launch
 
     def origin(self, memory: DeviceMemory) -> int:
         """The address of memory."""

@@ -46,8 +46,11 @@ class Device(Protocol):
     def load(self, code: Any) -> Any:
         """Make code ready to be launched."""
 
-    def launch(self, module: Any, kernel: str, count: int, arguments: Sequence[Any]) -> None:
-        """Start a kernel in at least so many threads. Arguments are memory, None for none, ints, floats and bytes."""
+    def prepare(self, module: Any, kernel: str, count: int, arguments: Sequence[Any]) -> Callable[..., None]:
+        """What starts a kernel in at least so many threads. Arguments are memory, None for none, ints, floats and bytes.
+
+        It may be called again and again, with a tuple of floats in place of the last ones.
+        """
 
     def wait(self) -> None:
         """Wait until all that was asked for is done."""
@@ -193,7 +196,7 @@ class Call:
             else:
                 tables.append(room(table.nbytes))
                 device.write(tables[-1], table)
-        device.launch(self.module, "rows", rows, [*tables, rows, out, stride, flags, *data])
+        device.prepare(self.module, "rows", rows, [*tables, rows, out, stride, flags, *data])()
         if bad is not None:
             device.read(bad, flags)
         if self.owner.reduced:
@@ -236,15 +239,16 @@ class Call:
         owner = self.owner
         in_lanes = -(-rows // SEGMENT) * sums.shape[1] * lanes(owner.plan)
         parts, to = room(in_lanes * owner.plan.item), room(sums.size * 8)
-        launch_sums(self.device, self.module, owner.plan, out, rows, flags, parts, to)
+        for launch in sums_of(owner.plan, out, rows, flags, parts, to):
+            self.device.prepare(self.module, *launch)()
         return to
 
 
-def launch_sums(
-    device: Device, module: Any, plan: Layout, out: Any, rows: int, flags: Any, parts: Any, to: Any
-) -> None:
-    """Add up what rows have left, into the sums of each block."""
+def sums_of(plan: Layout, out: Any, rows: int, flags: Any, parts: Any, to: Any) -> list[tuple[str, int, list[Any]]]:
+    """The launches that add up what rows have left, into the sums of each block: kernels, threads and arguments."""
     segments, count = -(-rows // SEGMENT), len(plan.left)
     in_lanes, numbers = segments * count * lanes(plan), -(-rows // BLOCK) * count
-    device.launch(module, "lanes", in_lanes, [out, rows, flags, rows, in_lanes, parts])
-    device.launch(module, "halves", numbers, [parts, segments, numbers, to])
+    return [
+        ("lanes", in_lanes, [out, rows, flags, rows, in_lanes, parts]),
+        ("halves", numbers, [parts, segments, numbers, to]),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -116,16 +116,23 @@ class OpenCLDevice:
         with self._telling("numbers could not be copied from the device"):
             self.cl.enqueue_copy(self.queue, array, memory.buffer, src_offset=offset)
 
-    def launch(self, module: Any, kernel: str, count: int, arguments: Sequence[Any]) -> None:
-        """Start a kernel in at least so many threads."""
+    def prepare(self, module: Any, kernel: str, count: int, arguments: Sequence[Any]) -> Callable[..., None]:
+        """What starts a kernel in at least so many threads, with a tuple of floats in place of the last arguments."""
         import numpy as np
 
-        given = [
-            np.int64(x) if isinstance(x, int) else np.float64(x) if isinstance(x, float) else x and x.buffer
-            for x in arguments
-        ]
-        with self._telling("a kernel could not be started"):
-            self.cl.Kernel(module, kernel)(self.queue, (-(-count // THREADS) * THREADS,), (THREADS,), *given)
+        made, first = self.cl.Kernel(module, kernel), len(arguments)
+        for place, x in enumerate(arguments):
+            given = np.int64(x) if isinstance(x, int) else np.float64(x) if isinstance(x, float) else x and x.buffer
+            made.set_arg(place, given)
+        threads, group = (-(-count // THREADS) * THREADS,), (THREADS,)
+
+        def launch(last: tuple[float, ...] = ()) -> None:
+            with self._telling("a kernel could not be started"):
+                for place, number in enumerate(last, first - len(last)):
+                    made.set_arg(place, np.float64(number))
+                self.cl.enqueue_nd_range_kernel(self.queue, made, threads, group)
+
+        return launch
 
     def wait(self) -> None:
         """Wait until all that was asked for is done."""
