@@ -158,7 +158,8 @@ def test_what_a_translation_lacks_is_named_and_shown_in_english(
 
 def test_the_terminal_speaks_german(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["step", "--lang", "de", "a*a", "a=3"]) == 0
-    assert "denn b ändert sich" in capsys.readouterr().out.replace("out", "b")
+    told = capsys.readouterr().out.replace("out", "b")
+    assert "denn b ändert sich" in told and "  1 vorwärts  a = 3" in told and "backward" not in told
     assert main(["step", "--lang", "de", "--order", "naive", "--preset", "order"]) == 0
     assert "hat zweimal weitergegeben" in capsys.readouterr().out
     with pytest.raises(SystemExit):

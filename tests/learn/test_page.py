@@ -189,3 +189,14 @@ def test_show_outside_a_notebook_opens_a_file(monkeypatch: pytest.MonkeyPatch, t
 def test_special_numbers_pass_through_json() -> None:
     text = explore("log(a) * b", a=0.0, b=2.0).html
     assert '"data":"-inf"' in text
+
+
+def test_a_loop_whose_leaf_is_used_in_every_iteration_is_shown_in_boxes(visit: Any, tmp_path: Path) -> None:
+    x = Value(0.9, label="x")
+    total = Value(0.0, label="s")
+    for k in range(170):
+        total = total * x + 0.1 * k  # 340 edges from or past the same leaf: too many layers to draw one by one
+    explore(total).save(tmp_path / "loop.html")
+    page = visit((tmp_path / "loop.html").as_uri(), reduced_motion="reduce")
+    page.click("[data-do='to_end']")
+    assert page.locator("[data-box]").count() > 10 and page.locator(".node").count() < 10

@@ -18,7 +18,7 @@ from typing import Any
 
 from micrograd.learn import look, squeeze, texts
 from micrograd.learn.frames import Frame, number
-from micrograd.learn.layout import layout
+from micrograd.learn.layout import GraphTooLarge, layout
 from micrograd.learn.nodes import Node
 from micrograd.learn.sentences import clean
 from micrograd.ops import OPS
@@ -193,9 +193,17 @@ def pack(nodes: Sequence[Node], steps: Sequence[Frame] | None = None, flat: int 
         "lines": [index[_line(source)] for source in sources] if sources else None,
         "frozen": frozen(nodes),
         "words": [step.as_dict() for step in steps] if steps is not None else None,
-        "layouts": [_layout(layout(nodes, way)) for way in ("LR", "TB")] if small else None,
+        "layouts": _layouts(nodes) if small else None,
     }
     return {key: x for key, x in graph.items() if x}
+
+
+def _layouts(nodes: Sequence[Node]) -> list[dict[str, Any]] | None:
+    """Place the nodes one by one in both directions; None where a node is used over too many layers, as in a long loop."""
+    try:
+        return [_layout(layout(nodes, way)) for way in ("LR", "TB")]
+    except GraphTooLarge:
+        return None
 
 
 def _line(source: dict[str, Any] | None) -> Any:

@@ -93,9 +93,17 @@ def _timeline(args: argparse.Namespace) -> Timeline:
 def print_all(timeline: Timeline, out: TextIO) -> None:
     """Print every frame on a line, for a file or a pipe."""
     writer = _Writer(out)
+    wide = max(map(len, texts.get("terminal.kinds").values()))
     for i, frame in enumerate(timeline, 1):
         rule: Line = [("   ", ""), (f"[{frame.rule}]", "quiet")] if frame.kind == "backward" else []
-        writer.line([(f"{i:>3} ", "quiet"), (f"{frame.kind:<8} ", "quiet"), *_sentence(frame), *rule])
+        writer.line(
+            [
+                (f"{i:>3} ", "quiet"),
+                (f"{texts.get(f'terminal.kinds.{frame.kind}'):<{wide}} ", "quiet"),
+                *_sentence(frame),
+                *rule,
+            ]
+        )
 
 
 def print_order(timeline: Timeline, order: str, out: TextIO) -> None:

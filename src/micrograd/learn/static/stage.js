@@ -161,7 +161,8 @@ export function createStage(host) {
   function draw() {
     const { key, graph, turned, boxes: grouped, open, lab } = session.state;
     const [low, most] = host.most?.() ?? [0, 0]; // where the drawing takes the height that it needs
-    const tall = low + most || (host.compact ? views.clientHeight : 0); // a smaller drawing is chosen by both sides
+    const cut = shown.length > 0 && views.clientWidth > 0 && whole() < (host.whole ?? 0.6); // another direction may fit
+    const tall = low + most || (host.compact || cut ? views.clientHeight : 0); // a smaller drawing is chosen by both sides
     const now = JSON.stringify([key, turned, grouped, grouped && open, Boolean(lab), `${views.clientWidth}x${tall}`]);
     if (drawn === now && shown.length && shown[0].picture.graph === graph) return false;
     const same = drawn.startsWith(now.slice(0, now.lastIndexOf(",")));
