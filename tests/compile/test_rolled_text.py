@@ -9,6 +9,7 @@ import pytest
 
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import packed, reuse, rolled
+from micrograd.compile.llvm.emit import Access, Address
 from micrograd.compile.llvm.run import Point
 from micrograd.compile.schedule import pack
 from micrograd.compile.tuning import TUNING
@@ -121,7 +122,7 @@ def test_addresses_at_fixed_distances_share_a_column() -> None:
         for j in range(30):  # a row of numbers that moves on, one that jumps about, and one that stays
             for base, offset in (("%scratch", 800 * k + 8 * j), ("%scratch", 8 * (k * k + 7)), ("%params", 16)):
                 name = f"%t{1000 * k + len(lines)}"
-                lines += [f"  {name} = getelementptr i8, ptr {base}, i64 {offset}", f"  call void @f(ptr {name})"]
+                lines += [Address.of(name, base, offset), f"  call void @f(ptr {name})"]
         pieces.append(forms.add(lines))
     forms.settle()
     [form] = forms.all.values()
@@ -133,9 +134,15 @@ def test_addresses_at_fixed_distances_share_a_column() -> None:
 def test_other_texts_are_other_forms() -> None:
     forms = rolled.Forms()
     for base, op in (("%scratch", "fadd"), ("%params", "fadd"), ("%scratch", "fmul")):
-        forms.add([f"  %t1 = getelementptr i8, ptr {base}, i64 8", f"  %t2 = {op} double %t1, 0x0"])
-    forms.add(["  %t7 = getelementptr i8, ptr %scratch, i64 80", "  %t9 = fadd double %t7, 0x0"])
+        forms.add([Address.of("%t1", base, 8), f"  %t2 = {op} double %t1, 0x0"])
+    forms.add([Address.of("%t7", "%scratch", 80), "  %t9 = fadd double %t7, 0x0"])
     assert [len(form.pieces) for form in forms.all.values()] == [2, 1, 1]
+
+
+def access(stores: bool, offset: int) -> list[str]:
+    """The lines that store or load four numbers."""
+    use = "  store <4 x double> zeroinitializer, ptr %t1" if stores else "  %t2 = load <4 x double>, ptr %t1"
+    return [Address.of("%t1", "%scratch", offset), Access.of(use, stores, 4, "%t1")]
 
 
 def test_lines_that_live_at_one_time_are_apart() -> None:
@@ -148,13 +155,8 @@ def test_lines_that_live_at_one_time_are_apart() -> None:
         for line in range(count):
             start = rng.randint(0, 20)
             spans[line] = start, start + rng.randint(0, 8)
-            for time, kind in (
-                (spans[line][0], "store <4 x double> zeroinitializer"),
-                (spans[line][1], "load <4 x double>"),
-            ):
-                address = f"  %t1 = getelementptr i8, ptr %scratch, i64 {32 * line}"
-                use = f"  {kind}, ptr %t1, align 8"
-                pieces.append((float(time), forms.add([address, use])))
+            for time, stores in zip(spans[line], (True, False)):
+                pieces.append((float(time), forms.add(access(stores, 32 * line))))
         found = reuse.lines_of(pieces, [], 4)
         assert found is not None
         moved, total = found
@@ -175,12 +177,7 @@ def test_lines_that_a_vector_crosses_stay_neighbours() -> None:
         (3.0, "load", 16),
         (4.0, "load", 64),
     ):
-        value = " zeroinitializer" if kind == "store" else ""
-        lines = [
-            f"  %t1 = getelementptr i8, ptr %scratch, i64 {offset}",
-            f"  {kind} <4 x double>{value}, ptr %t1, align 8",
-        ]
-        pieces.append((time, forms.add(lines)))
+        pieces.append((time, forms.add(access(kind == "store", offset))))
     found = reuse.lines_of(pieces, [], 4)
     assert found is not None
     assert found[0][1] == found[0][0] + 1
@@ -189,5 +186,5 @@ def test_lines_that_a_vector_crosses_stay_neighbours() -> None:
 
 def test_a_place_whose_address_goes_elsewhere_moves_nothing() -> None:
     forms = rolled.Forms()
-    piece = forms.add(["  %t1 = getelementptr i8, ptr %scratch, i64 0", "  call void @f(ptr %t1)"])
+    piece = forms.add([Address.of("%t1", "%scratch", 0), "  call void @f(ptr %t1)"])
     assert reuse.lines_of([(0.0, piece)], [], 4) is None

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from math import inf
 from typing import Any
 
 from micrograd.compile.llvm import library, philox
@@ -31,14 +32,47 @@ def attributes(target: Target) -> str:
     )
 
 
+class Address(str):
+    """The line that computes an address, and what it says: a name, the memory, and the bytes from its beginning."""
+
+    name: str
+    base: str
+    bytes: int
+
+    @classmethod
+    def of(cls, name: str, base: str, offset: int) -> Address:
+        """Write it."""
+        line = cls(f"  {name} = getelementptr i8, ptr {base}, i64 {offset}")
+        line.name, line.base, line.bytes = name, base, offset
+        return line
+
+
+class Access(str):
+    """The line that loads or stores doubles, and what it says: how many of them, and the name of their address."""
+
+    stores: bool
+    doubles: int
+    pointer: str
+
+    @classmethod
+    def of(cls, text: str, stores: bool, doubles: int, pointer: str) -> Access:
+        """Say it of a line."""
+        line = cls(text)
+        line.stores, line.doubles, line.pointer = stores, doubles, pointer
+        return line
+
+
 def hexadecimal(x: float, float32: bool) -> str:
     """A constant as LLVM reads it exactly."""
-    if float32:
-        try:
-            x = struct.unpack("f", struct.pack("f", x))[0]
-        except OverflowError:
-            x = float("inf") if x > 0 else float("-inf")
-    return "0x" + struct.pack(">d", x).hex().upper()
+    return "0x" + struct.pack(">d", _single(x) if float32 else x).hex().upper()
+
+
+def _single(x: float) -> float:
+    """The nearest number of single precision."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", x))[0])
+    except OverflowError:
+        return inf if x > 0 else -inf
 
 
 @cache
@@ -67,6 +101,7 @@ class IRText:
         self.shape(None if point else target.width)
         self.declared: dict[str, str] = {}
         self.lines: list[str] = []
+        self.literals: dict[str, float] = {}  # the constants that were written, by their text
         self.names: dict[Any, str] = {}  # place -> its SSA name in the function that is being written
         self.masks: dict[Any, str] = {}  # place of a comparison -> its i1 name
         self.slots: dict[int, int] = {}  # place -> where it lies in scratch
@@ -109,15 +144,20 @@ class IRText:
     def line(self, text: str) -> None:
         self.lines.append("  " + text)
 
-    def splat(self, x: float) -> str:
-        literal = hexadecimal(x, self.target.float32)
-        return literal if self.point else f"splat ({self.scalar} {literal})"
+    def splat(self, x: float, scalar: str = "") -> str:
+        """Write a constant, the same in all lanes, and remember which number it is."""
+        scalar = scalar or self.scalar
+        written = hexadecimal(x, scalar == "float")
+        if not self.point:
+            written = f"splat ({scalar} {written})"
+        self.literals[written] = _single(x) if scalar == "float" else x
+        return written
 
     # ---- operands
 
     def address(self, base: str, index: int) -> str:
         p = self.fresh()
-        self.line(f"{p} = getelementptr i8, ptr {base}, i64 {index}")
+        self.lines.append(Address.of(p, base, index))
         return p
 
     def where(self, place: int) -> int:

@@ -81,7 +81,7 @@ def _functions(t: PackedText) -> tuple[list[str], list[str], list[str]]:
     for place, ks in t.outputs.items():
         if t.plan.where[place] >= PARAMS:  # an argument, a param or a constant, returned as it is
             for k in ks:
-                t.line(f"store double {t.number(t.plan.where[place])}, ptr {t.address('%out', 8 * k)}, align 8")
+                t.put("double", 1, t.number(t.plan.where[place]), t.address("%out", 8 * k))
                 if len(t.lines) > TUNING.pack_lines:
                     close("piece", t.lines)
     status = "0"

@@ -6,8 +6,6 @@ integers by adding 2^52 and reading the mantissa, which every instruction set do
 
 from __future__ import annotations
 
-import re
-import struct
 from collections.abc import Sequence
 from math import nan
 from typing import Any
@@ -132,7 +130,7 @@ def _widened(t: Any, operands: Sequence[Any]) -> list[str]:
         return found
     double = "double" if t.point else f"<{t.width} x double>"
     return [
-        _Lines(t).do(f"fpext {t.T} {x} to {double}") if _constant(x) is None else x.replace("float", "double")
+        _Lines(t).do(f"fpext {t.T} {x} to {double}") if x not in t.literals else t.splat(t.literals[x], "double")
         for x in found
     ]
 
@@ -148,7 +146,7 @@ def _draw(lines: _Lines, operands: Sequence[Any], names: list[str]) -> str:
     """One draw in double precision. Two draws of one counter in the same function share the ten rounds."""
     t = lines.t
     key, row, draw = names
-    number = _constant(draw)
+    number = t.literals.get(draw)
     pair = lines.floor(lines.real("fmul", draw, lines.number(0.5))) if number is None else lines.number(number // 2)
     counter = ("philox", operands[0], operands[1], operands[2] if number is None else pair)
     if (counter, 0) not in t.names:
@@ -158,12 +156,6 @@ def _draw(lines: _Lines, operands: Sequence[Any], names: list[str]) -> str:
     chosen = [lines.do(f"select {t.B} {is_even}, {lines.I} {words[k]}, {lines.I} {words[k + 2]}") for k in (0, 1)]
     holds = lines.do(f"and {t.B} {holds}, {lines.is_whole(draw, -1.0)}")
     return lines.do(f"select {t.B} {holds}, {t.T} {lines.fraction(*chosen)}, {t.T} {lines.number(nan)}")
-
-
-def _constant(literal: str) -> float | None:
-    """The number that is written there, the same in all lanes; None for anything else."""
-    found = re.fullmatch(r"(?:splat \((?:double|float) )?0x([0-9A-F]{16})\)?", literal)
-    return None if found is None else float(struct.unpack(">d", bytes.fromhex(found[1]))[0])
 
 
 def _rounds(lines: _Lines, key: str, row: str, pair: str) -> list[str]:

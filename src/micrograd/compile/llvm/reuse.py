@@ -8,13 +8,11 @@ next.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import inf
 
-from micrograd.compile.llvm.rolled import ADDRESS, Piece
-
-ACCESS = re.compile(r"(load|store) (<\d+ x double>|double)[ ,].*ptr (%t\d+), align")
+from micrograd.compile.llvm.emit import Access, Address
+from micrograd.compile.llvm.rolled import Piece
 
 
 def lines_of(
@@ -31,15 +29,15 @@ def lines_of(
     for time, piece in pieces:
         places: dict[str, int] = {}
         for text in piece.lines:
-            if found := ADDRESS.fullmatch(text):
-                if found[2] == "%scratch":
-                    places[found[1]] = int(found[3]) // 8
-            elif (access := ACCESS.search(text)) and access[3] in places:
-                at = places.pop(access[3])
-                first, last = at // width, (at + (width if access[2] != "double" else 1) - 1) // width
+            if isinstance(text, Address):
+                if text.base == "%scratch":
+                    places[text.name] = text.bytes // 8
+            elif isinstance(text, Access) and text.pointer in places:
+                at = places.pop(text.pointer)
+                first, last = at // width, (at + text.doubles - 1) // width
                 joined.update(range(first, last))
                 for line in range(first, last + 1):
-                    if access[1] == "store":
+                    if text.stores:
                         begin[line] = min(begin.get(line, inf), time)
                     end[line] = max(end.get(line, -1.0), inf if time < 0 else time)
         if places:

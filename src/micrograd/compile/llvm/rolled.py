@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from micrograd.compile.llvm.emit import Address
 from micrograd.compile.tuning import TUNING
 
-ADDRESS = re.compile(r"  (%t\d+) = getelementptr i8, ptr (%\w+), i64 (\d+)")
 NAME = re.compile(r"%t\d+")
 GIVEN = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %scratch"
 
@@ -28,9 +28,8 @@ class Piece:
     def move(self, moved: Callable[[int], int]) -> None:
         """Move all addresses in scratch, given in numbers of doubles."""
         for k, line in enumerate(self.lines):
-            found = ADDRESS.fullmatch(line)
-            if found and found[2] == "%scratch":
-                self.lines[k] = f"  {found[1]} = getelementptr i8, ptr %scratch, i64 {8 * moved(int(found[3]) // 8)}"
+            if isinstance(line, Address) and line.base == "%scratch":
+                self.lines[k] = Address.of(line.name, line.base, 8 * moved(line.bytes // 8))
         self.offsets = [offset for _, offset in addresses(self.lines)]
 
 
@@ -91,11 +90,11 @@ class Form:
             ]
         k = 0
         for line in first.lines:
-            if found := ADDRESS.fullmatch(line):
+            if isinstance(line, Address):
                 column = self.column_of[k]
                 if column >= 0:
                     apart = first.offsets[k] - first.offsets[self.columns[column][1]]
-                    line = f"  {found[1]} = getelementptr i8, ptr %column{column}, i64 {apart}"
+                    line = Address.of(line.name, f"%column{column}", apart)
                 k += 1
             lines.append(line)
         body = "\n".join(lines)
@@ -126,7 +125,7 @@ class Forms:
     def add(self, lines: list[str]) -> Piece:
         """Note a piece of text."""
         names: dict[str, str] = {}
-        bare = ADDRESS.sub(r"  \1 = \2", "\n".join(lines))
+        bare = "\n".join([f"{line.name} = {line.base}" if isinstance(line, Address) else line for line in lines])
         key = NAME.sub(lambda found: names.setdefault(found[0], f"%{len(names)}"), bare)
         form = self.all.setdefault(key, Form(len(self.all)))
         form.pieces.append(Piece(lines, form))
@@ -150,7 +149,7 @@ class Forms:
 
 def addresses(lines: list[str]) -> list[tuple[str, int]]:
     """The addresses that lines compute: a memory and an offset each."""
-    return [(found[2], int(found[3])) for line in lines if (found := ADDRESS.fullmatch(line))]
+    return [(line.base, line.bytes) for line in lines if isinstance(line, Address)]
 
 
 def together(pieces: list[Piece]) -> list[list[Piece]]:

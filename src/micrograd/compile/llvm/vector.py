@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from micrograd.compile.llvm.build import Target
-from micrograd.compile.llvm.emit import IRText, hexadecimal
+from micrograd.compile.llvm.emit import Access, IRText, hexadecimal
 from micrograd.compile.schedule import pack
 from micrograd.compile.schedule.pack import CONSTS, INPUTS, PARAMS, Operand, Pack, PackedSchedule, Scattered
 from micrograd.ops import OPS
@@ -55,10 +55,20 @@ class PackedText(IRText):
     def number(self, at: int) -> str:
         """The number that lies there."""
         if at >= CONSTS:
-            return hexadecimal(self.plan.constants[at - CONSTS], False)
-        p, x = self.pointer(at), self.fresh()
-        self.line(f"{x} = load double, ptr {p}, align 8")
+            written = hexadecimal(x := self.plan.constants[at - CONSTS], False)
+            self.literals[written] = x
+            return written
+        return self.fetch("double", 1, self.pointer(at))
+
+    def fetch(self, kind: str, count: int, pointer: str) -> str:
+        """Load so many doubles."""
+        x = self.fresh()
+        self.lines.append(Access.of(f"  {x} = load {kind}, ptr {pointer}, align 8", False, count, pointer))
         return x
+
+    def put(self, kind: str, count: int, x: str, pointer: str) -> None:
+        """Store so many doubles."""
+        self.lines.append(Access.of(f"  store {kind} {x}, ptr {pointer}, align 8", True, count, pointer))
 
     def pointer(self, at: int) -> str:
         if at >= INPUTS:
@@ -103,9 +113,7 @@ class PackedText(IRText):
             numbers = [self.number(at + min(j, self.lanes - 1) * distance) for j in range(self.width)]
             return "<" + ", ".join(f"double {x}" for x in numbers) + ">"
         if self.is_whole(operand):
-            r = self.fresh()
-            self.line(f"{r} = load {self.T}, ptr {self.pointer(at)}, align 8")
-            return r
+            return self.fetch(self.T, self.width, self.pointer(at))
         return self.collect(operand)
 
     def is_whole(self, operand: Operand) -> bool:
@@ -157,9 +165,7 @@ class PackedText(IRText):
             if not self.transposed(operand):
                 self.remember(operand, self.one_by_one(operand))
             self.lines = lines
-        r = self.fresh()
-        self.line(f"{r} = load {self.T}, ptr {self.pointer(self.kept[key])}, align 8")
-        return r
+        return self.fetch(self.T, self.width, self.pointer(self.kept[key]))
 
     def of_params(self, operand: Operand) -> bool:
         """Whether all lanes are parameters."""
@@ -191,8 +197,7 @@ class PackedText(IRText):
             return False
         rows = []
         for j in range(W):
-            rows.append(self.fresh())
-            self.line(f"{rows[-1]} = load {self.T}, ptr {self.pointer(at + j * distance)}, align 8")
+            rows.append(self.fetch(self.T, W, self.pointer(at + j * distance)))
         step = 1
         while step < W:  # swap the halves of squares of twice the size
             mixed = list(rows)
@@ -215,7 +220,7 @@ class PackedText(IRText):
     def remember(self, operand: Operand, x: str) -> None:
         self.kept[operand, self.lanes] = self.top
         self.since[operand, self.lanes] = -1 if self.of_params(operand) else self.level
-        self.line(f"store {self.T} {x}, ptr {self.pointer(self.top)}, align 8")
+        self.put(self.T, self.width, x, self.pointer(self.top))
         self.top += self.width
 
     # ---- packs
@@ -288,10 +293,10 @@ class PackedText(IRText):
         """Store what later packs read, and what the function returns."""
         count = len(p.roots)
         if any(p.to + j in self.read for j in range(count)):
-            self.line(f"store {self.T} {x}, ptr {self.pointer(p.to)}, align 8")
+            self.put(self.T, self.width, x, self.pointer(p.to))
         to = [self.outputs.get(root, []) for root in p.roots]
         if count == self.width > 1 and all(ks == [to[0][0] + j] if to[0] else False for j, ks in enumerate(to)):
-            self.line(f"store {self.T} {x}, ptr {self.address('%out', 8 * to[0][0])}, align 8")
+            self.put(self.T, self.width, x, self.address("%out", 8 * to[0][0]))
             return
         for j, ks in enumerate(to):
             one = x
@@ -299,4 +304,4 @@ class PackedText(IRText):
                 one = self.fresh()
                 self.line(f"{one} = extractelement {self.T} {x}, i64 {j}")
             for k in ks:
-                self.line(f"store double {one}, ptr {self.address('%out', 8 * k)}, align 8")
+                self.put("double", 1, one, self.address("%out", 8 * k))
