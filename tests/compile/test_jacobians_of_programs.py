@@ -267,3 +267,30 @@ def test_numbers_are_floats():
     (row, *_), _ = jit(jacobian(lambda x: ([v * v for v in x], x[0])), wait=True)(X)
     assert {type(v) for v in row} == {float}
     assert not plain_math.isnan(row[0])
+
+
+def area(points):
+    total = 0.0
+    for i in range(len(points)):
+        (a, b), (c, d) = points[i], points[(i + 1) % len(points)]
+        total += a * d - c * b
+    return total * total
+
+
+def twisted(x):
+    a, b, c = x.shape
+    total = 0.0
+    for i in range(a):
+        for j in range(b):
+            for k in range(c):
+                total += x[i, j, k] * x[a - 1 - i][j][k] * (i + 2 * j - k)
+    return total * total
+
+
+@pytest.mark.parametrize(("f", "shape"), [(area, (4, 2)), (twisted, (2, 3, 2))])
+def test_hessians_by_arrays_of_several_axes_are_arrays(f, shape):
+    x = np.random.default_rng(0).normal(size=shape)
+    by_hand = jacobian(grad(f))(x)
+    for found in (jit(hessian(f))(x), jit(jacobian(lambda a: grad(f)(a)))(x)):
+        assert found.shape == shape * 2
+        assert found == pytest.approx(by_hand, rel=1e-9, abs=1e-9)

@@ -482,6 +482,8 @@ class _Results:
 
     def _described_cell(self, ref: Ref, cell: Cell) -> Any:
         how = cell.key[0]
+        if how == "list" and cell.key[1].__module__ == "numpy":
+            raise Refused("it returns an array whose numbers have become variables of their own")
         if how == "list":
             return Sequence_(cell.key[1], tuple(map(self.described, cell.values)))
         if how == "dict" and cell.key[2] is dict:
@@ -511,7 +513,12 @@ class _Results:
             array = cell.values[0]
             assert isinstance(array, Num)
             return Array(cell.key[2], self.add(array.place), shape.kind, (self.length(length),))
-        return Records(cell.key[2], self._column(shape, list(cell.values[:-1]), length), self.length(length))
+        item = self._column(shape, list(cell.values[:-1]), length)
+        if cell.key[2].__module__ == "numpy":  # an array of rows is one array of two axes
+            if isinstance(item, Array):
+                return item._replace(cls=cell.key[2])
+            raise Refused("it returns an array of something else than rows of numbers", "Return lists.")
+        return Records(cell.key[2], item, self.length(length))
 
     def _column(self, shape: Any, arrays: list[Value], length: Value) -> Any:
         """Return the structure of the items of a list of columns, in which numbers are arrays."""
