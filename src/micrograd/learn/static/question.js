@@ -50,7 +50,8 @@ export function questionCard(session, meet = () => {}) {
       field.select();
     };
     const field = h("input", { type: "text", inputmode: "decimal", size: 9, "aria-label": label, onkeydown: onEnter(act) });
-    return { told, field, row: h("div", { class: "row" }, field, button(t("page.check"), act, { class: "strong" })) };
+    const away = h("span", { class: "away", "aria-hidden": "true", dir: "ltr" }, `${label} =`); // where it is not at its node
+    return { told, field, row: h("div", { class: "row" }, away, field, button(t("page.check"), act, { class: "strong" })) };
   }
 
   function contribution() {
