@@ -12,11 +12,11 @@ that the outcome is the same on every machine.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from math import prod
-from time import thread_time
 from typing import Any
 
 COMPARING = 1.0  # seconds in which arrangements of classes are compared; then, a number may be of any class that it had
@@ -28,7 +28,7 @@ FEW = 64  # with more numbers than this, it may then be of any class that one of
 ROOM = 2**20  # classes in all arrangements that are kept
 EXACT_INT = 2**53  # up to here, a float holds every whole number
 
-clock = thread_time
+clock: Callable[[], float] = getattr(time, "thread_time", time.process_time)  # WebAssembly has none of one thread
 
 
 class Budget:

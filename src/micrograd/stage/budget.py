@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 import warnings
-from collections.abc import Iterator
-from time import perf_counter, thread_time
+from collections.abc import Callable, Iterator
+from time import perf_counter
 
 from micrograd.tape.trace import user_depth
 
@@ -22,7 +23,8 @@ SEARCH = 2.5  # seconds in which a function is followed along all of its paths
 AHEAD = 2.5  # seconds that compiling the paths of rows may cost more than it has saved
 
 clock = perf_counter
-busy = thread_time  # of this thread: a busy machine does not end a search
+# Of this thread: a busy machine does not end a search. WebAssembly has no such clock.
+busy: Callable[[], float] = getattr(time, "thread_time", time.process_time)
 
 
 class OutOfTime(BaseException):
