@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from compiled_regions import agrees, source
-from micrograd.compile.llvm.ranges import Linear, Ranges
+from micrograd.compile.llvm.ranges import LinearForm, Ranges
 from micrograd.compile.options import Options
 from micrograd.tape import passes
 from micrograd.tape.text import parse
@@ -226,16 +226,16 @@ return %6"""
 
 def test_limits_of_loops_in_loops():
     r = Ranges()
-    r.variable("%n", [Linear(199)])
-    r.variable("%k", [Linear(200), Linear(199, (("%n", -1),))])  # k in range(200 - n), and at most 200
-    index = Linear(201, (("%k", 2), ("%n", -1)))  # 2k - n + 201
+    r.variable("%n", [LinearForm(199)])
+    r.variable("%k", [LinearForm(200), LinearForm(199, (("%n", -1),))])  # k in range(200 - n), and at most 200
+    index = LinearForm(201, (("%k", 2), ("%n", -1)))  # 2k - n + 201
     assert r.lowest(index) == 2
     assert r.highest(index) == 599
     assert (
-        r.highest(Linear(1, (("%k", 1), ("%n", 1)))) == 200
+        r.highest(LinearForm(1, (("%k", 1), ("%n", 1)))) == 200
     )  # k + n + 1 is at most 200, though k and n alone pass 100
-    assert r.highest(Linear(0, (("%other", 1),))) is None
-    assert r.lowest(Linear(0, (("%other", -1),))) is None
+    assert r.highest(LinearForm(0, (("%other", 1),))) is None
+    assert r.lowest(LinearForm(0, (("%other", -1),))) is None
 
 
 def test_random_stencils_and_their_derivatives_have_the_bits_of_the_interpreter():

@@ -10,7 +10,7 @@ import pytest
 
 from micrograd import grad, hessian, hvp, jacfwd, jacobian, jacrev, jit, math
 from micrograd.ir.interpret import CheckFailed, run
-from micrograd.ir.jacobian import Rows, by_columns, by_rows
+from micrograd.ir.sweeps import Rows, by_columns, by_rows
 from micrograd.tree import flatten
 from random_programs import needs_llvm
 from twins import MORE

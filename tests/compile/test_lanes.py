@@ -14,7 +14,7 @@ from micrograd.compile import pipeline
 from micrograd.compile.llvm import LLVM, module
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import packed as packing
-from micrograd.compile.llvm.run import Point
+from micrograd.compile.llvm.machine_code import Point
 from micrograd.compile.llvm.vector import PackedText
 from micrograd.compile.options import Options
 from micrograd.compile.pipeline import Goal

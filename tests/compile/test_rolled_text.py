@@ -10,7 +10,7 @@ import pytest
 from micrograd.compile.llvm import build as llvm
 from micrograd.compile.llvm import packed, reuse, rolled
 from micrograd.compile.llvm.emit import Access, Address
-from micrograd.compile.llvm.run import Point
+from micrograd.compile.llvm.machine_code import Point
 from micrograd.compile.schedule import pack
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import OPS

@@ -6,7 +6,7 @@ import pytest
 
 from micrograd import Value, vmap
 from micrograd.compile.batch import RowsVariant
-from micrograd.compile.llvm.run import MachineRows
+from micrograd.compile.llvm.machine_code import MachineRows
 from random_programs import needs_llvm
 
 np = pytest.importorskip("numpy", reason="vmap needs NumPy")

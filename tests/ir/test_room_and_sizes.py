@@ -24,10 +24,10 @@ def ops(tape):
 def copies_in_loops(tape):
     """The arrays that are copied whole in a loop: (what makes it, what reads it). Arrays of few known items are not counted."""
     from micrograd.compile.typed.emit import expand
-    from micrograd.compile.typed.inplace import Plan
+    from micrograd.compile.typed.inplace import Ownership
 
     tape = expand(tape)
-    plan, found = Plan(tape), []
+    plan, found = Ownership(tape), []
 
     def visit(body, inside):
         for place in body.code:

@@ -10,8 +10,8 @@ from eager_tapes import gradient
 from micrograd.ir.check import check
 from micrograd.ir.forms import I64, Place
 from micrograd.ir.interpret import CheckFailed, run
-from micrograd.ir.jacobian import NOT_A_NUMBER, Rows, by_columns, by_rows
 from micrograd.ir.pattern import pattern, reads_numbers
+from micrograd.ir.sweeps import NOT_A_NUMBER, Rows, by_columns, by_rows
 from micrograd.ir.text import parse
 from twins import MORE
 from typed_tapes import random_arguments, random_tape

@@ -42,8 +42,8 @@ def test_every_byte_of_a_checkpoint_is_covered(tmp_path):
 
 def test_a_checkpoint_costs_the_same_after_a_long_history(tmp_path):
     model, _, optimizer = line_problem()
-    saved = checkpoints.Saved(tmp_path / "run.json")
-    at, history = checkpoints.Place(10, None), train.History()
+    saved = checkpoints.Checkpoint(tmp_path / "run.json")
+    at, history = checkpoints.DataPosition(10, None), train.History()
     sizes = []
     for k in range(2000):
         history.rows.append({"epoch": k + 1, "step": k + 1, "loss": 0.5})
@@ -80,13 +80,13 @@ def test_a_state_with_a_nan_never_replaces_a_good_one(tmp_path):
     fit(model, points, losses.mse, optimizer, epochs=2, checkpoint=path, quiet=True)
     good = path.read_bytes()
     model.layers[0].neurons[0].b.data = math.nan
-    saved = checkpoints.Saved(path)
-    saved.save(model, optimizer, random.Random(0), checkpoints.Place(10, None), train.History())
+    saved = checkpoints.Checkpoint(path)
+    saved.save(model, optimizer, random.Random(0), checkpoints.DataPosition(10, None), train.History())
     assert path.read_bytes() == good
     model, points, optimizer = line_problem()
     optimizer.step()
     optimizer.groups[0].kept["speed"][0] = math.inf
-    saved.save(model, optimizer, random.Random(0), checkpoints.Place(10, None), train.History())
+    saved.save(model, optimizer, random.Random(0), checkpoints.DataPosition(10, None), train.History())
     assert path.read_bytes() == good
 
 
@@ -105,7 +105,7 @@ def test_a_full_disk_keeps_the_history_and_the_last_good_file(tmp_path, monkeypa
             if call in ("fsync", "replace"):
                 monkeypatch.setattr(os, call, fail)
             else:
-                monkeypatch.setattr(checkpoints.Saved, "_append" if call == "truncate" else "save", fail)
+                monkeypatch.setattr(checkpoints.Checkpoint, "_append" if call == "truncate" else "save", fail)
 
     model, points, _ = line_problem()
     source = random.Random(11)

@@ -30,7 +30,7 @@ os.environ["MICROGRAD_CACHE"] = str(folder / "kernels")
 from micrograd.compile import cache
 from micrograd.nn import MLP, files
 from micrograd.optim import SGD
-from micrograd.train.checkpoints import Place, Saved
+from micrograd.train.checkpoints import Checkpoint, DataPosition
 from micrograd.train.history import History
 
 shim = ctypes.CDLL(None)
@@ -38,11 +38,11 @@ CODE = [bytes([k]) * 3000 for k in (1, 2, 3)]
 
 
 ROW = {"step": 1, "loss": 0.5}
-run = Saved(folder / "run.json")
+run = Checkpoint(folder / "run.json")
 
 
 def place(k):  # k + 1 steps, of which there are two in an epoch
-    at = Place(8, 4)
+    at = DataPosition(8, 4)
     for _ in range(k + 1):
         at.advance()
     return at
@@ -59,7 +59,7 @@ def save(k):
     elif what == "checkpoint":  # one run that goes on
         run.save(*numbers(k), random.Random(k), place(k), History([ROW] * (k + 1)))
     elif what == "another run":  # each over the checkpoint of the one before
-        Saved(folder / "run.json").save(*numbers(k), random.Random(k), place(k), History([ROW] * (k + 1)))
+        Checkpoint(folder / "run.json").save(*numbers(k), random.Random(k), place(k), History([ROW] * (k + 1)))
     else:
         cache.save(cache.name(str(k)), CODE[k])
 
@@ -69,7 +69,7 @@ def load():
         return files.load(folder / "w.json")
     if what in ("checkpoint", "another run"):
         model, optimizer = numbers(9)
-        rows, *_ = Saved(folder / "run.json").load(model, optimizer, random.Random(0), Place(8, 4))
+        rows, *_ = Checkpoint(folder / "run.json").load(model, optimizer, random.Random(0), DataPosition(8, 4))
         assert set(map(str, rows)) == {str(ROW)}
         return model.state_dict()
     found = cache.load(cache.name("1"))
@@ -102,7 +102,7 @@ for how in (errno.ENOSPC, errno.EIO, -1):
         for file in folder.rglob("*"):
             if file.is_file():
                 file.unlink()
-        run = Saved(folder / "run.json")
+        run = Checkpoint(folder / "run.json")
         if what != "kernel":
             save(0)
         pid = os.fork()

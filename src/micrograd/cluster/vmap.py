@@ -13,7 +13,7 @@ from micrograd.cluster.worker import PathTapes, output
 from micrograd.compile import axes
 from micrograd.compile.batch import RowsVariant, add_blocks, columns_by_row, nodes_by_row
 from micrograd.compile.rows import Rows
-from micrograd.compile.vmap import Plan, Vmap
+from micrograd.compile.vmap import RowsPlan, Vmap
 from micrograd.errors import ClusterError
 from micrograd.tape.trace import is_tracing, peek
 from micrograd.tree import rebuild, wants_function
@@ -53,15 +53,15 @@ class ClusterVmap(Vmap):
             result = self._settled(args, rows)
         return result if self.out_axes == 0 else axes.place_rows(result, self.out_axes)
 
-    def _plan(self, rows: Rows) -> Plan:
+    def _plan(self, rows: Rows) -> RowsPlan:
         plan = super()._plan(rows)
         plan.direct = False  # the sums come from the cluster
         return plan
 
-    def _sums(self, rows: Rows, plan: Plan) -> list[float]:
+    def _sums(self, rows: Rows, plan: RowsPlan) -> list[float]:
         return add_blocks(self._on_cluster(rows, plan, False).sums())
 
-    def _by_row(self, rows: Rows, plan: Plan) -> Any:
+    def _by_row(self, rows: Rows, plan: RowsPlan) -> Any:
         assert isinstance(rows, ClusterRows)
         if not rows.local:
             return self._lazily(rows, plan)
@@ -75,7 +75,7 @@ class ClusterVmap(Vmap):
             outs = nodes_by_row(outs, plan.count, plan.inputs(rows), rows.np)
         return columns_by_row(plan.shape, iter(outs), rows)
 
-    def _lazily(self, rows: ClusterRows, plan: Plan) -> Any:
+    def _lazily(self, rows: ClusterRows, plan: RowsPlan) -> Any:
         """Results by row as Dask arrays, whose chunks stay on the cluster."""
         import dask.array as da
         from dask import delayed
@@ -106,7 +106,7 @@ class ClusterVmap(Vmap):
 
     # ---- the cluster
 
-    def _on_cluster(self, rows: Rows, plan: Plan, keep: bool) -> run.ClusterCall:
+    def _on_cluster(self, rows: Rows, plan: RowsPlan, keep: bool) -> run.ClusterCall:
         """All chunks, run by the kernels of all paths that rows take: those that are not known yet are traced here."""
         assert isinstance(rows, ClusterRows)
         self._check()
@@ -134,7 +134,9 @@ class ClusterVmap(Vmap):
     def _variants_of(self, rows: ClusterRows) -> list[RowsVariant]:
         return list(self.variants.of(rows.key))
 
-    def _begin(self, rows: ClusterRows, plan: Plan, variants: list[RowsVariant], spans: Any = None) -> run.ClusterCall:
+    def _begin(
+        self, rows: ClusterRows, plan: RowsPlan, variants: list[RowsVariant], spans: Any = None
+    ) -> run.ClusterCall:
         program = PathTapes.of(tuple(v.tape for v in variants), plan.goal)
         params = peek([*plan.captured, *rows.uniform])
         return run.ClusterCall(self.client, rows, program, params, self.progress, self._threads, spans)

@@ -18,7 +18,7 @@ from micrograd.tree import Shape, name_of, size
 KINDS = ("value", "gradient", "hessian", "hvp")
 
 
-class Part(NamedTuple):
+class NamedArray(NamedTuple):
     """An array that a function reads or writes."""
 
     name: str
@@ -30,8 +30,8 @@ class ArrayTape(NamedTuple):
 
     kind: str
     tape: Tape
-    reads: tuple[Part, ...]
-    writes: tuple[Part, ...]
+    reads: tuple[NamedArray, ...]
+    writes: tuple[NamedArray, ...]
 
 
 def wanted(arguments: Shape, argnums: int | Sequence[int] | None, f: object) -> list[int]:
@@ -58,7 +58,7 @@ def wanted(arguments: Shape, argnums: int | Sequence[int] | None, f: object) -> 
 def program(tape: Tape, kind: str, wrt: Sequence[int], f: object, exact: bool = False) -> ArrayTape:
     """The tape that computes what `kind` says, with respect to the inputs wrt."""
     n, m, width = tape.inputs, len(tape.outputs), len(wrt)
-    reads, out = (Part("in", n),), Part("out", m)
+    reads, out = (NamedArray("in", n),), NamedArray("out", m)
     if kind == "value":
         return ArrayTape(kind, tape, reads, (out,))
     if kind != "gradient" and m != 1:
@@ -66,19 +66,21 @@ def program(tape: Tape, kind: str, wrt: Sequence[int], f: object, exact: bool = 
     if not width:
         raise ValueError(f"{name_of(f)} gets no numbers, so there is nothing to differentiate by")
     first = passes.adjoint(tape, _places(tape, wrt), exact=exact)
-    gradient = Part("gradient", m * width)
+    gradient = NamedArray("gradient", m * width)
     if kind == "gradient":
         return ArrayTape(kind, first, reads, (out, gradient))
     slopes = first.copy(outputs=first.outputs[1:])
     if kind == "hessian":
         second = passes.adjoint(first, _places(first, wrt), exact=exact)
         outputs = (*second.outputs[: 1 + width], *second.outputs[1 + 2 * width :])
-        return ArrayTape(kind, second.copy(outputs=outputs), reads, (out, gradient, Part("hessian", width * width)))
+        return ArrayTape(
+            kind, second.copy(outputs=outputs), reads, (out, gradient, NamedArray("hessian", width * width))
+        )
     wider, seeds = slopes.with_inputs(width)
     pairs = [(place, seed) for place, seed in zip(_places(wider, wrt), seeds) if place is not None]
     pushed = passes.tangent(wider, [place for place, _ in pairs], [seed for _, seed in pairs])
     product = pushed.copy(outputs=pushed.outputs[width:])
-    return ArrayTape(kind, product, (*reads, Part("v", width)), (Part("product", width),))
+    return ArrayTape(kind, product, (*reads, NamedArray("v", width)), (NamedArray("product", width),))
 
 
 def _places(tape: Tape, wrt: Sequence[int]) -> list[int | None]:

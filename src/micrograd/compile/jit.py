@@ -427,12 +427,12 @@ class Jit:
                 for wanted, op in (((), RESULT), (None, None)):  # with gradients, and under no_grad
                     kernel = variant.kernels.get(variant.goal(wanted))
                     code = None if kernel is None else kernel.code
-                    if isinstance(code, llvm.run.Point) and (wanted is None or variant.unread(wanted) is None):
+                    if isinstance(code, llvm.machine_code.Point) and (wanted is None or variant.unread(wanted) is None):
                         self.kernel.install_step(code.machine_code, layout, code.scratch, variant.params, op)
         elif not variant.trace.captured:
             kernel = variant.kernels.get(variant.goal(None))
             code = None if kernel is None else kernel.code
-            if isinstance(code, llvm.run.Point):
+            if isinstance(code, llvm.machine_code.Point):
                 constants = {k: Fixed(x) for k, x in variant.trace.constants if type(x) is not float}
                 template = template_of(variant.trace.shape, iter([constants.get(k, k) for k in range(code.outputs)]))
                 if template is not None:

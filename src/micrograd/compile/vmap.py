@@ -62,7 +62,7 @@ def _cores() -> int:
 CORES = _cores()
 
 
-class Plan:
+class RowsPlan:
     """The cached execution plan for one call signature."""
 
     def __init__(self, variant: RowsVariant, rows: Rows, owner: Vmap, record: bool) -> None:
@@ -129,7 +129,7 @@ class Vmap(RowsTracing):
         self.static = static
         self.batch_size, self.options = batch_size, options
         self.variants: Variants[RowsVariant] = Variants()
-        self.plans: dict[Any, Plan] = {}
+        self.plans: dict[Any, RowsPlan] = {}
         self.account = Account()
         self.typed: Any = None  # for rows that no tape of many paths takes
         self.repeat: Callable[..., Any] | None = None  # answers a call like the last one, in C
@@ -251,7 +251,7 @@ class Vmap(RowsTracing):
         scale = 1.0 / rows.rows if self.reduce == "mean" else 1.0
         if plan.direct and not plan.guarded:  # a training step: straight to a node
             kernel = plan.variant.compile(plan.goal)
-            if isinstance(kernel.code, llvm.run.MachineRows):
+            if isinstance(kernel.code, llvm.machine_code.MachineRows):
                 uniform = plan.captured + rows.uniform if rows.uniform else plan.params
                 threads = self.threads or CORES
                 _, result = kernel.code.node(tuple(rows.arrays), tuple(rows.axes), uniform, rows.rows, threads, scale)
@@ -268,7 +268,7 @@ class Vmap(RowsTracing):
             results = [Value(y) for y in results]
         return unflatten(plan.shape, iter(results))
 
-    def one_kernel(self, *args: Any) -> tuple[Plan, Any] | None:
+    def one_kernel(self, *args: Any) -> tuple[RowsPlan, Any] | None:
         """The plan and the code of a call whose result is one Value by one kernel, which every such call runs; or None."""
         if not engine.NATIVE or self.batch_size is not None or self.variants.outdated():
             return None
@@ -279,7 +279,7 @@ class Vmap(RowsTracing):
         settled = plan.direct and not plan.guarded and not rows.uniform and plan.variant.trace.evidence.arms is None
         return (plan, plan.variant.compile(plan.goal).code) if settled else None
 
-    def check_size(self, rows: Rows, plan: Plan) -> int:
+    def check_size(self, rows: Rows, plan: RowsPlan) -> int:
         """How many numbers each row gives; an error where all of them would not fit into memory."""
         count = plan.goal.numbers(plan.count)
         if plan.gradient and count * rows.rows > TUNING.max_partials:
@@ -290,7 +290,7 @@ class Vmap(RowsTracing):
             )
         return count
 
-    def _by_row(self, rows: Rows, plan: Plan) -> Any:
+    def _by_row(self, rows: Rows, plan: RowsPlan) -> Any:
         np = rows.np
         count = self.check_size(rows, plan)
         kind = "f4" if self.options.float32 else "f8"
@@ -310,7 +310,7 @@ class Vmap(RowsTracing):
             outs = nodes_by_row(outs, plan.count, plan.inputs(rows), np)
         return columns_by_row(plan.shape, iter(outs), rows)
 
-    def _by_row_on_device(self, rows: Rows, plan: Plan, dtype: Any) -> Any:
+    def _by_row_on_device(self, rows: Rows, plan: RowsPlan, dtype: Any) -> Any:
         """Results that never leave the device."""
         device = cuda.driver.device(self.options.device)
         _, outs = cuda.device_array.empty(device, plan.count, rows.rows, dtype)
@@ -319,7 +319,7 @@ class Vmap(RowsTracing):
         code.run(tuple(rows.arrays), tuple(rows.axes), params, rows.rows, outs, 1)
         return columns_by_row(plan.shape, iter(outs), rows)
 
-    def _sums(self, rows: Rows, plan: Plan) -> list[float]:
+    def _sums(self, rows: Rows, plan: RowsPlan) -> list[float]:
         """The sums over all rows of the results, then of their gradients."""
         if plan.guarded:
             return self._by_variant(rows, plan, []).totals()
@@ -331,7 +331,7 @@ class Vmap(RowsTracing):
         blocks, _ = sum_blocks(kernel, rows, params, threads, None, self.batch_size)
         return add_blocks(blocks)
 
-    def _by_variant(self, rows: Rows, plan: Plan, outs: list[Any]) -> ByVariant:
+    def _by_variant(self, rows: Rows, plan: RowsPlan, outs: list[Any]) -> ByVariant:
         """Run rows that take several paths."""
         work = ByVariant(rows, plan.goal, self.threads or CORES, self.batch_size)
         work.outs = outs
@@ -379,7 +379,7 @@ class Vmap(RowsTracing):
                 self.variants.touch(rows.key, variant, 0)
         return work
 
-    def _may_be_typed(self, plan: Plan) -> bool:
+    def _may_be_typed(self, plan: RowsPlan) -> bool:
         """Whether rows that no tape of many paths takes may go to a typed tape, which has them all."""
         options = self.options
         return (
@@ -389,7 +389,7 @@ class Vmap(RowsTracing):
             and has_loops(self.f)
         )
 
-    def _run_typed(self, rows: Rows, plan: Plan, work: ByVariant) -> bool:
+    def _run_typed(self, rows: Rows, plan: RowsPlan, work: ByVariant) -> bool:
         """Run the rows that are left by a typed tape; whether there is one."""
         if self.typed is None:
             from micrograd.compile.typed.rows import TypedRows
@@ -403,7 +403,7 @@ class Vmap(RowsTracing):
         work.keep_rows(index, *found)
         return True
 
-    def _pays(self, rows: Rows, row: int, plan: Plan) -> bool:
+    def _pays(self, rows: Rows, row: int, plan: RowsPlan) -> bool:
         """Whether one more path may be compiled: see Account."""
         account = self.account
         if account.pays():
@@ -418,7 +418,7 @@ class Vmap(RowsTracing):
             account.plain = budget.clock() - began
         return account.pays()
 
-    def _run_plainly(self, rows: Rows, plan: Plan, work: ByVariant) -> None:
+    def _run_plainly(self, rows: Rows, plan: RowsPlan, work: ByVariant) -> None:
         """Run the rows that are left in plain Python, and say so once."""
         account, row = self.account, work.first()
         first = self._eager(rows, row, plan)
@@ -444,14 +444,14 @@ class Vmap(RowsTracing):
             plain is not None and plain[0] == found.trace.shape and all(map(same_bits, plain[1], found.trace.numbers))
         )
 
-    def _same_numbering(self, variant: RowsVariant, plan: Plan) -> None:
+    def _same_numbering(self, variant: RowsVariant, plan: RowsPlan) -> None:
         if variant.trace.captured is not plan.captured and len(variant.trace.captured) != len(plan.captured):
             raise Again
         if variant.trace.shape != plan.shape:
             raise Again
 
     def _remember(
-        self, plan: Plan, args: tuple[Any, ...], rows: Rows, threads: int, op: Any
+        self, plan: RowsPlan, args: tuple[Any, ...], rows: Rows, threads: int, op: Any
     ) -> Callable[..., Any] | None:
         """A callable in C for calls on arrays of the same kinds, which are answered without a second look; None for others."""
         same = len(rows.arrays) == len(args) and all(a is b for a, b in zip(args, rows.arrays))
@@ -465,14 +465,14 @@ class Vmap(RowsTracing):
 
         kernel = plan.variant.compile(plan.goal)
         code = kernel.code
-        if not isinstance(code, llvm.run.MachineRows):
+        if not isinstance(code, llvm.machine_code.MachineRows):
             return None
         work = code.machine_code, code.width, code.item, code.sums, code.scratch, threads
         here = kernel.__dict__, "code", code  # it holds as long as the kernel has this code
         watch = None if plan.variants.watch is None else plan.variants.watch.key
         return _engine.row_call(args, here, plan.params, work, op, self.reduce == "mean", watch)
 
-    def _plan(self, rows: Rows) -> Plan:
+    def _plan(self, rows: Rows) -> RowsPlan:
         """The execution plan for calls like this one."""
         kinds = tuple([isinstance(x, Value) and 1 + bool(x._prev) for x in rows.uniform])  # numbers, leaves, nodes
         key = rows.key, kinds, is_recording()
@@ -484,7 +484,7 @@ class Vmap(RowsTracing):
                 variant = known[0] if known else self._variant(rows, 0, set())[0]
             if self.variants is not variants:  # something outside has changed meanwhile
                 raise Again
-            plan = plans[key] = Plan(variant, rows, self, key[2])
+            plan = plans[key] = RowsPlan(variant, rows, self, key[2])
         return plan
 
     # ---- looking inside

@@ -109,7 +109,7 @@ def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
     """One node of torch's graph; its derivatives are such nodes again."""
     import torch
 
-    class Node(torch.autograd.Function):  # type: ignore[misc]
+    class TorchFunction(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(*inputs: Any) -> tuple[Any, ...]:
             proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
@@ -143,5 +143,5 @@ def _apply(known: Rowwise, tensors: Any) -> tuple[Any, ...]:
             results = _apply(known, torch.broadcast_tensors(*first))
             return results, (0,) * len(results)
 
-    results: Any = Node.apply(*tensors)
+    results: Any = TorchFunction.apply(*tensors)
     return tuple(results)

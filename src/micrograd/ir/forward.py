@@ -12,8 +12,8 @@ from functools import partial
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import varied
 from micrograd.ir.forms import F64, TABLE, Body, Place, Tape, is_array
+from micrograd.ir.partials import partial as slope_of
 from micrograd.ir.prune import prune
-from micrograd.ir.rules import partial as slope_of
 
 
 def tangents(tape: Tape, wrt: Sequence[int], of: Sequence[int] = (0,), directions: int = 1) -> Tape:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from micrograd.ir.forms import Tape
 from micrograd.ir.forward import tangents
 from micrograd.ir.hoist import hoist
-from micrograd.ir.jacobian import Rows, by_columns, by_rows
 from micrograd.ir.pattern import pattern
 from micrograd.ir.prune import prune
 from micrograd.ir.reserve import reserve
 from micrograd.ir.reverse import adjoint
+from micrograd.ir.sweeps import Rows, by_columns, by_rows
 
 # Making a tape anew merges duplicates and folds constants; what does not change in a loop is computed before it, and arrays
 # get the room that they need there.

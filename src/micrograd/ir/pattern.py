@@ -15,8 +15,8 @@ from functools import partial
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import counted, varied
 from micrograd.ir.forms import F64, I64, TABLE, Body, Place, Tape, is_array, walk
-from micrograd.ir.jacobian import Rows, each, height, offsets, put
 from micrograd.ir.prune import prune
+from micrograd.ir.sweeps import Rows, each, height, offsets, put
 
 EMPTY = "an array is empty"
 NO_PARTIALS = ("reached", "float", "stop")

@@ -34,7 +34,7 @@ from micrograd.tape.refusals import (
 )
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, SOURCES, Guard, Tape
-from micrograd.tape.texts import TracedText, text_of
+from micrograd.tape.traced_text import TracedText, text_of
 from micrograd.tree import (
     Shape,
     fixed_parts,

@@ -27,7 +27,7 @@ FORMAT = "micrograd checkpoint 2"
 Path = str | PathLike[str]
 
 
-class Place:
+class DataPosition:
     """Where in the data a run is: the epoch, the batch in it, and the seed of the epoch's order."""
 
     def __init__(self, items: int, batch_size: int | None, accumulate: int = 1) -> None:
@@ -58,7 +58,7 @@ class Place:
             self.epoch, self.batch = self.epoch + 1, 0
 
 
-class Saved:
+class Checkpoint:
     """The checkpoint of one run, on disk."""
 
     def __init__(self, path: Path, identity: Identity | None = None) -> None:
@@ -78,7 +78,7 @@ class Saved:
         model: Any,
         optimizer: Optimizer,
         rng: random.Random,
-        at: Place,
+        at: DataPosition,
         history: History,
         best: dict[str, Any] | None = None,
         callbacks: Iterable[Any] = (),
@@ -135,7 +135,7 @@ class Saved:
         model: Any,
         optimizer: Optimizer,
         rng: random.Random,
-        at: Place,
+        at: DataPosition,
         settings: str = "same",
         callbacks: Iterable[Any] = (),
     ) -> tuple[list[Row], str, dict[str, Any] | None]:

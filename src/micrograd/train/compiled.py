@@ -226,7 +226,7 @@ class CompiledObjective:
         shaped = [mapped(leaf, p) for p in predictions]
         error = self.loss(shaped, self.rows.targets(part))
         is_value(error)
-        return Mixed(self, with_penalty(error, self.penalty), leaves, part)
+        return LossOfCompiled(self, with_penalty(error, self.penalty), leaves, part)
 
     def hand_back(self, leaves: list[Value], part: Any) -> None:
         """Add to the parameters what the gradients of the predictions mean for them."""
@@ -276,7 +276,7 @@ class CompiledObjective:
         return columns
 
 
-class Mixed:
+class LossOfCompiled:
     """A loss of compiled predictions: `backward` goes through the loss, and from there through the compiled model."""
 
     def __init__(self, owner: CompiledObjective, error: Value, leaves: list[Value], part: Any) -> None:

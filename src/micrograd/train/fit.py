@@ -175,7 +175,7 @@ class _Run:
                 if compile
                 else Eager(model, held, loss, None, "the validation data")
             )
-        self.at = checkpoints.Place(len(X), size, self.accumulate)
+        self.at = checkpoints.DataPosition(len(X), size, self.accumulate)
         self.history = History()
         self.best = Best(optimizer.parameters) if restore_best else None
         # whether the loss is that of the parameters before a step; LBFGS tells the one after it
@@ -193,7 +193,7 @@ class _Run:
         if checkpoint is not None:
             beside = None if self.validation is None else self.validation.rows
             same = identity(model, rows, beside, loss, objective, penalty, self.clip, compile, rng)
-            self.saved = checkpoints.Saved(checkpoint, same)
+            self.saved = checkpoints.Checkpoint(checkpoint, same)
             Learned(model, optimizer)  # refuses a model whose state cannot be written
 
     # ---- the loop

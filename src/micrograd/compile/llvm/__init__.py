@@ -7,7 +7,7 @@ from typing import Any
 from micrograd import engine
 from micrograd.compile import backend as backends
 from micrograd.compile.backend import KernelSource
-from micrograd.compile.llvm import build, emit, module, run, tiled
+from micrograd.compile.llvm import build, emit, machine_code, module, tiled
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
 from micrograd.compile.tuning import TUNING
@@ -54,7 +54,7 @@ class LLVM:
         """Machine code from LLVM text: out of the cache on disk where it was made before."""
         target = Target.of(goal, tape)
         code = build.compile_text(text.source, text.scratch, target, level)
-        return run.MachineRows(code, tape, goal, target) if goal.rows else run.Point(code, tape)
+        return machine_code.MachineRows(code, tape, goal, target) if goal.rows else machine_code.Point(code, tape)
 
     def levels(self, text: KernelSource, goal: Goal, wait: bool) -> tuple[int, int]:
         """The first and the final level of optimization; a short text starts at the final one (see Tuning.long_text).

@@ -158,7 +158,7 @@ def host_features_text() -> str:
 
 
 @dataclass(frozen=True)
-class Code:
+class LoadedCode:
     """Machine code of one kernel, which is in memory as long as LLVM's engine is."""
 
     engine: Any
@@ -199,7 +199,7 @@ def _compiler(level: int, bits: int) -> tuple[Any, Any, Any]:
     return machine, manager, builder
 
 
-def compile_text(source: str, scratch: int, target: Target, level: int = 2, entry: str = "kernel") -> Code:
+def compile_text(source: str, scratch: int, target: Target, level: int = 2, entry: str = "kernel") -> LoadedCode:
     """Machine code from IR: out of the cache on disk where it was made before."""
     llvm()
     _provide(source)
@@ -210,7 +210,7 @@ def compile_text(source: str, scratch: int, target: Target, level: int = 2, entr
 
     engine, addresses = worker.in_llvm(job)
     left = "@mg_pause" in source or "@mg_alloc" in source
-    return Code(engine, addresses[entry], scratch, left)
+    return LoadedCode(engine, addresses[entry], scratch, left)
 
 
 def kept_code(source: str, make: Callable[[], bytes], *how: str) -> bytes:
@@ -247,7 +247,7 @@ def compile_glue(source: str, entry: str, words: dict[str, int] | None = None) -
 
 
 _PROVIDED = re.compile(r"^declare .* @(mg_(\w+)_(\d+)_(\d+))\(", re.MULTILINE)
-_functions: dict[str, Code] = {}  # elementary functions over vectors that texts have asked for; they stay
+_functions: dict[str, LoadedCode] = {}  # elementary functions over vectors that texts have asked for; they stay
 
 
 def provided(function: str, width: int, bits: int) -> str:

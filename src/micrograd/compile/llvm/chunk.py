@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from micrograd.compile.llvm.emit import IRText, hexadecimal
-from micrograd.compile.schedule.outline import Function
+from micrograd.compile.schedule.outline import Outlined
 from micrograd.compile.schedule.split import Step
 from micrograd.compile.tuning import TUNING
 from micrograd.tape.tape import CONST
@@ -145,7 +145,7 @@ def _prefetch(t: IRText) -> list[str]:
     return found
 
 
-def tables(t: IRText, calls: list[Function]) -> list[str]:
+def tables(t: IRText, calls: list[Outlined]) -> list[str]:
     """The tables of operands of each function, of the constants that differ, and of the calls in their order."""
     found = []
     for function in dict.fromkeys(calls):

@@ -9,7 +9,7 @@ from functools import cache
 from math import inf
 from typing import Any
 
-from micrograd.compile.llvm import library, philox
+from micrograd.compile.llvm import draws, libm
 from micrograd.compile.llvm.build import LANES_BYTES, Target, fuses
 from micrograd.ops import OPS, Op
 from micrograd.tape.builder import Builder, Ref
@@ -340,9 +340,9 @@ class IRText:
             a, b = self.get(args[1]), self.get(args[2])
             self.line(f"{r} = select {self.B} {c}, {self.T} {a}, {self.T} {b}")
         elif how == "philox":
-            r = philox.uniform(self, args)
+            r = draws.uniform(self, args)
         elif how == "normal":
-            r = philox.normal(self, args)
+            r = draws.normal(self, args)
         elif how == "strict":
             r = self.strict(op, [self.get(a) for a in args])
         elif how.startswith("@llvm."):
@@ -384,7 +384,7 @@ class IRText:
 
     def call(self, function: str, operands: list[str]) -> str:
         """Call a function of the C library."""
-        return library.call(self, function, operands)
+        return libm.call(self, function, operands)
 
     # ---- results
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from micrograd.compile.llvm.nested import Nested
-from micrograd.compile.llvm.ranges import Linear
+from micrograd.compile.llvm.ranges import LinearForm
 from micrograd.errors import CompileError
 from micrograd.tape.tape import CONST, INPUT, Tape
 
@@ -116,17 +116,17 @@ def is_whole_constant(x: float) -> bool:
     return abs(x) < LARGEST and x == int(x)
 
 
-def linear_op(op: str, a: Linear, b: Linear) -> Linear | None:
+def linear_op(op: str, a: LinearForm, b: LinearForm) -> LinearForm | None:
     """The sum of multiples that an op over two of them is; None where it is none."""
     if op not in WHOLE:
         return None
     if op == "neg":
-        return Linear(0).plus(a, -1)
+        return LinearForm(0).plus(a, -1)
     if op in ("add", "sub"):
         return a.plus(b, 1 if op == "add" else -1)
     if not a.terms or not b.terms:
         constant, other = (a, b) if not a.terms else (b, a)
-        return Linear(0).plus(other, constant.constant)
+        return LinearForm(0).plus(other, constant.constant)
     return None
 
 
@@ -164,17 +164,17 @@ def condition(t: Nested, tape: Tape) -> str:
     return r
 
 
-def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear | None:
+def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> LinearForm | None:
     """A place of a body as a sum of multiples, where it is such a number; else None.
 
     `inputs` are those of the body. The last one, the iteration number, is not there yet: it is the variable ITERATION.
     """
     op, args = tape.ops[place], tape.args[place]
     if op is CONST:
-        return Linear(int(args[0])) if is_whole_constant(args[0]) else None
+        return LinearForm(int(args[0])) if is_whole_constant(args[0]) else None
     if op is INPUT:
         if args[0] == tape.inputs - 1:
-            return Linear(0, ((ITERATION, 1),))
+            return LinearForm(0, ((ITERATION, 1),))
         name = inputs[args[0]]
         return t.ranges.linear(t.integers[name]) if isinstance(name, str) and name in t.integers else None
     if op.name not in WHOLE:
@@ -184,7 +184,7 @@ def linear(t: Nested, tape: Tape, place: int, inputs: Sequence[Any]) -> Linear |
     return None if one is None or two is None else linear_op(op.name, one, two)
 
 
-def iterations(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:
+def iterations(t: Nested, tape: Tape, inputs: Sequence[Any]) -> LinearForm | None:
     """How many iterations a loop takes whose condition is `iteration number < something`: that, where it is not negative.
 
     None where the condition is another one.
@@ -196,10 +196,10 @@ def iterations(t: Nested, tape: Tape, inputs: Sequence[Any]) -> Linear | None:
     left = b.plus(a, -1) if how in ("lt", "le") else a.plus(b, -1)  # it goes on as long as this is above (or at) 0
     if left.of(ITERATION) != -1:
         return None
-    return left.plus(Linear(0 if how in ("lt", "gt") else 1, ((ITERATION, 1),)))
+    return left.plus(LinearForm(0 if how in ("lt", "gt") else 1, ((ITERATION, 1),)))
 
 
-def written(t: Nested, x: Linear) -> str:
+def written(t: Nested, x: LinearForm) -> str:
     """The i64 of a sum of multiples."""
     r = str(x.constant)
     for name, multiple in x.terms:
@@ -221,7 +221,7 @@ def minus_one(t: Nested, i: str) -> str:
     return r
 
 
-def count(t: Nested, iterations: Linear, most: int | None) -> str:
+def count(t: Nested, iterations: LinearForm, most: int | None) -> str:
     """The i64 of that number of iterations: at least 0, and at most `most`."""
     r = written(t, iterations)
     lowest, highest = t.ranges.lowest(iterations), t.ranges.highest(iterations)
@@ -234,7 +234,7 @@ def count(t: Nested, iterations: Linear, most: int | None) -> str:
             exact = False
             r = _limited(t, how, r, limit or 0)
     if not exact:
-        t.ranges.variable(r, [] if most is None else [Linear(most)])
+        t.ranges.variable(r, [] if most is None else [LinearForm(most)])
     return r
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from micrograd.compile.llvm import arrays, cells, indices, lanes
 from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.nested import Mask, Nested, stays
-from micrograd.compile.llvm.ranges import Linear
+from micrograd.compile.llvm.ranges import LinearForm
 from micrograd.compile.llvm.windows import Window, span
 from micrograd.compile.tuning import TUNING
 from micrograd.tape.decisions import Decisions
@@ -43,7 +43,7 @@ class LoopPlan:
         )
         self.body_decided, *rest = decided
         self.condition_decided = rest[0] if rest else None
-        self.taken: Linear | None = None  # how many iterations are taken, where that is known before the first one
+        self.taken: LinearForm | None = None  # how many iterations are taken, where that is known before the first one
         if self.uniform and op.condition is not None:
             given = [*carried, *self.invariants, *self.over, ""]
             self.taken = indices.iterations(t, op.condition, given)
@@ -72,14 +72,14 @@ class LoopPlan:
     def _inner(self, array: Array) -> Any:
         return array._replace(shape=array.shape[1:]) if array.shape[1:] else "number"
 
-    def _limits(self) -> list[Linear]:
+    def _limits(self) -> list[LinearForm]:
         """The highest number that an iteration can have, in as many ways as are known."""
-        found = [] if self.op.iterations is None else [Linear(self.op.iterations - 1)]
+        found = [] if self.op.iterations is None else [LinearForm(self.op.iterations - 1)]
         room = self._room_of_arrays()
-        found += [Linear(room - 1)] if room else []
+        found += [LinearForm(room - 1)] if room else []
         for count in (self.taken, self.t.ranges.linear(self.count) if self.count else None):
             if count is not None:
-                found.append(count.plus(Linear(-1)))
+                found.append(count.plus(LinearForm(-1)))
         return list(dict.fromkeys(found))
 
     def _room_of_arrays(self) -> int:

@@ -8,7 +8,7 @@ from micrograd.compile.llvm import arrays, cells, indices, lanes
 from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.loop_plan import LoopPlan
 from micrograd.compile.llvm.nested import Mask
-from micrograd.compile.llvm.ranges import Linear
+from micrograd.compile.llvm.ranges import LinearForm
 from micrograd.compile.tuning import TUNING
 from micrograd.tape.tape import INPUT
 
@@ -283,7 +283,7 @@ class LoopText(LoopPlan):
         """The number of iterations that were taken, after the last one."""
         t, r = self.t, self.t.fresh()
         t.line(f"{r} = add i64 {self.iteration}, 0")
-        t.ranges.variable(r, [] if self.op.iterations is None else [Linear(self.op.iterations)])
+        t.ranges.variable(r, [] if self.op.iterations is None else [LinearForm(self.op.iterations)])
         return r
 
     def _arrays(self) -> list[Array]:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from micrograd.compile import backend as backends
 from micrograd.compile import pipeline
-from micrograd.compile.derivative_tapes import ArrayTape, Part, program, wanted
+from micrograd.compile.derivative_tapes import ArrayTape, NamedArray, program, wanted
 from micrograd.compile.llvm import build, module
 from micrograd.compile.llvm.build import Target
 from micrograd.compile.pipeline import Goal
@@ -50,7 +50,7 @@ class Signature(NamedTuple):
     number: bool = False  # whether the function has to return one number
 
 
-class Pointer:
+class CPointer:
     """What is mixed into a function of ctypes: its address, and the machine code, which lives as long."""
 
     address: int
@@ -105,7 +105,7 @@ def of_trace(
         result, *takes = how.type(what)
         plain: Any = ctypes.CFUNCTYPE(result, *takes)
         kind = {"_flags_": plain._flags_, "_restype_": result, "_argtypes_": tuple(takes)}
-        made: Any = type("Pointer", (Pointer, plain.__base__), kind)
+        made: Any = type("Pointer", (CPointer, plain.__base__), kind)
         known = made(code.address)
         known.address, known.code, known.signature = code.address, code, signature
         owner.pointers[signature, source] = known
@@ -121,7 +121,7 @@ def _constants(numbers: list[float]) -> str:
     return f"@numbers = private constant [{len(numbers)} x double] {f'[{items}]' if numbers else 'zeroinitializer'}, align 64"
 
 
-def _parts(name: str, parts: Sequence[Part], at: Sequence[str]) -> list[str]:
+def _parts(name: str, parts: Sequence[NamedArray], at: Sequence[str]) -> list[str]:
     """A table of arrays: where each begins, and how many numbers it has."""
     lines = [f"  %{name} = alloca [{len(parts)} x {{ptr, i64}}], align 8"]
     for i, (part, pointer) in enumerate(zip(parts, at)):

@@ -11,19 +11,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Linear(NamedTuple):
+class LinearForm(NamedTuple):
     """A constant, and multiples of variables: i64 names, none of which is negative."""
 
     constant: int
     terms: tuple[tuple[str, int], ...] = ()
 
-    def plus(self, other: Linear, times: int = 1) -> Linear:
+    def plus(self, other: LinearForm, times: int = 1) -> LinearForm:
         """This number and so many times the other one."""
         found = dict(self.terms)
         for name, multiple in other.terms:
             found[name] = found.get(name, 0) + times * multiple
         terms = sorted((name, multiple) for name, multiple in found.items() if multiple)
-        return Linear(self.constant + times * other.constant, tuple(terms))
+        return LinearForm(self.constant + times * other.constant, tuple(terms))
 
     def of(self, name: str) -> int:
         """The multiple of one variable."""
@@ -34,20 +34,22 @@ class Ranges:
     """The i64 names of a function: which are sums of others, and the upper limits of those that are variables."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, Linear] = {}
-        self.limits: dict[str, list[Linear]] = {}  # in the order of definition: limits are made from earlier variables
+        self.sums: dict[str, LinearForm] = {}
+        self.limits: dict[
+            str, list[LinearForm]
+        ] = {}  # in the order of definition: limits are made from earlier variables
 
-    def linear(self, name: str) -> Linear:
+    def linear(self, name: str) -> LinearForm:
         """An i64, which is a name or a literal, as a sum of multiples of variables."""
         if name.lstrip("-").isdigit():
-            return Linear(int(name))
-        return self.sums.get(name, Linear(0, ((name, 1),)))
+            return LinearForm(int(name))
+        return self.sums.get(name, LinearForm(0, ((name, 1),)))
 
-    def variable(self, name: str, limits: list[Linear]) -> None:
+    def variable(self, name: str, limits: list[LinearForm]) -> None:
         """Note that a name is at least 0 and at most each of these limits."""
         self.limits[name] = limits
 
-    def highest(self, x: Linear) -> int | None:
+    def highest(self, x: LinearForm) -> int | None:
         """A number that x does not pass, or None where there is none: the limits of inner loops are put in first."""
         if not x.terms:
             return x.constant
@@ -55,13 +57,13 @@ class Ranges:
         inner = next((name for name in reversed(self.limits) if name in names), None)
         if inner is None:
             return None
-        rest = x.plus(Linear(0, ((inner, 1),)), -names[inner])
+        rest = x.plus(LinearForm(0, ((inner, 1),)), -names[inner])
         if names[inner] < 0:
             return self.highest(rest)
         found = [self.highest(rest.plus(limit, names[inner])) for limit in self.limits[inner]]
         return min([h for h in found if h is not None], default=None)
 
-    def lowest(self, x: Linear) -> int | None:
+    def lowest(self, x: LinearForm) -> int | None:
         """A number that x is never below, or None."""
-        found = self.highest(Linear(0).plus(x, -1))
+        found = self.highest(LinearForm(0).plus(x, -1))
         return None if found is None else -found

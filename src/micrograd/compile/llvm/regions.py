@@ -48,7 +48,7 @@ def write(t: Nested, place: int, op: Structural) -> None:
     elif isinstance(op, Choose):
         operands = [lent(value(t, a)) for a in args[1:]]
         known = zip(op.bodies(), t.decided.bodies[place], t.truths.bodies[place])
-        arms = [Arm(*each, (place, n)) for n, each in enumerate(known)]
+        arms = [RegionArm(*each, (place, n)) for n, each in enumerate(known)]
         t.results[place] = _choose(t, arms, t.condition(args[0]), operands)
     elif op is STACK:
         t.arrays[place] = arrays.stack(t, t.memory, [value(t, a) if a in t.arrays else a for a in args], args)
@@ -80,7 +80,7 @@ def write(t: Nested, place: int, op: Structural) -> None:
 # ---- choose
 
 
-class Arm(NamedTuple):
+class RegionArm(NamedTuple):
     """A body of a choice, and what is known of it."""
 
     tape: Tape
@@ -93,7 +93,7 @@ class Arm(NamedTuple):
         return body(t, self.tape, operands, self.decided, self.used, self.inside)
 
 
-def _choose(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> list[Any]:
+def _choose(t: Nested, arms: list[RegionArm], condition: str, operands: list[Any]) -> list[Any]:
     loops = any(isinstance(inner, Loop) for arm in arms for inner in arm.tape.ops)
     if not loops and sum(cost(arm.tape) for arm in arms) < TUNING.branch_cost:
         one, two = (arm.write(t, operands) for arm in arms)
@@ -108,7 +108,7 @@ def _choose(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> 
     return [_picked(t, condition, x, y) for x, y in zip(*found)]
 
 
-def _if_any(t: Nested, arm: Arm, operands: list[Any]) -> list[Any]:
+def _if_any(t: Nested, arm: RegionArm, operands: list[Any]) -> list[Any]:
     """Return the results of an arm, computed if a live lane needs them; arrays are made in any case."""
     shapes = t.shapes_of(arm.tape, operands)
     if any(shapes[o] for o in arm.tape.outputs):
@@ -125,7 +125,7 @@ def _if_any(t: Nested, arm: Arm, operands: list[Any]) -> list[Any]:
     return results
 
 
-def _branch(t: Nested, arms: list[Arm], condition: str, operands: list[Any]) -> list[Any]:
+def _branch(t: Nested, arms: list[RegionArm], condition: str, operands: list[Any]) -> list[Any]:
     """For one point: one arm or the other."""
     n = t.label()
     t.line(f"br i1 {condition}, label %then{n}, label %else{n}")

@@ -21,7 +21,7 @@ GIVEN = "ptr noalias %in, ptr noalias %params, ptr noalias %out, ptr noalias %sc
 class Piece:
     """Lines of straight code, the form that they have, and what they add to the start of their memories, address by address."""
 
-    def __init__(self, lines: list[str], form: Form) -> None:
+    def __init__(self, lines: list[str], form: Repeated) -> None:
         self.lines, self.form = lines, form
         self.offsets = [offset for _, offset in addresses(lines)]
 
@@ -33,7 +33,7 @@ class Piece:
         self.offsets = [offset for _, offset in addresses(self.lines)]
 
 
-class Form:
+class Repeated:
     """What pieces have in common: their text without names and offsets."""
 
     def __init__(self, number: int) -> None:
@@ -120,14 +120,14 @@ class Forms:
     """All forms of a kernel."""
 
     def __init__(self) -> None:
-        self.all: dict[str, Form] = {}
+        self.all: dict[str, Repeated] = {}
 
     def add(self, lines: list[str]) -> Piece:
         """Note a piece of text."""
         names: dict[str, str] = {}
         bare = "\n".join([f"{line.name} = {line.base}" if isinstance(line, Address) else line for line in lines])
         key = NAME.sub(lambda found: names.setdefault(found[0], f"%{len(names)}"), bare)
-        form = self.all.setdefault(key, Form(len(self.all)))
+        form = self.all.setdefault(key, Repeated(len(self.all)))
         form.pieces.append(Piece(lines, form))
         return form.pieces[-1]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from micrograd.compile.llvm.indices import ITERATION, is_whole_constant, linear_op
-from micrograd.compile.llvm.ranges import Linear, Ranges
+from micrograd.compile.llvm.ranges import LinearForm, Ranges
 from micrograd.compile.llvm.windows import bumps
 from micrograd.compile.tuning import TUNING
 from micrograd.ops import Op
@@ -39,7 +39,7 @@ from micrograd.tape.tape import (
 Gap = tuple[
     int, ...
 ]  # the places of the regions around, the place of a loop or a pad, and the loop's result (-1 of a pad)
-ITERATION_NUMBER = Linear(0, ((ITERATION, 1),))
+ITERATION_NUMBER = LinearForm(0, ((ITERATION, 1),))
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class KnownArray:
     """What is known of an array: how many of its first elements are there (None: all of them), and its gaps."""
 
     length: int | None = None  # of all elements
-    there: Linear | None = None
+    there: LinearForm | None = None
     gaps: frozenset[Gap] = frozenset()
-    count: Linear | None = None  # of an array of unknown length: its length
+    count: LinearForm | None = None  # of an array of unknown length: its length
     iteration: str = ""  # of the arrays that a loop has stacked: what the iteration number is called in `there`
 
 
@@ -80,7 +80,7 @@ class _Search:
         self.closed: set[Gap] = set()
 
     def visit(self, tape: Tape, path: tuple[int, ...], inputs: Sequence[Any]) -> list[Any]:
-        """What is known of the outputs: a Known of an array, a Linear of a whole number. None: no gaps, and nothing else."""
+        """What is known of the outputs: a Known of an array, a LinearForm of a whole number. None: no gaps."""
         at: list[Any] = []
         for i, (op, args) in enumerate(zip(tape.ops, tape.args)):
             if op is INPUT:
@@ -103,12 +103,12 @@ class _Search:
             return self._projection(op, (*path, -1), given[0])
         if op is LOAD:
             array, index = given
-            self._read(array, index, index.plus(Linear(1)) if isinstance(index, Linear) else None)
+            self._read(array, index, index.plus(LinearForm(1)) if isinstance(index, LinearForm) else None)
             return None
         if op is BUMP or op is STORE or op is STACK:
             self._close(given)
             return KnownArray(len(given)) if op is STACK else _without_gaps(given)[0]
-        if all(isinstance(x, Linear) for x in given):
+        if all(isinstance(x, LinearForm) for x in given):
             return linear_op(op.name, given[0], given[-1])
         return None
 
@@ -116,7 +116,7 @@ class _Search:
         if op.name == "result":
             return given[op.number]
         if op.name == "element":
-            self._read(given, Linear(op.number), Linear(op.number + 1))
+            self._read(given, LinearForm(op.number), LinearForm(op.number + 1))
             return None
         self._close([given])
         if not isinstance(given, KnownArray) or given.count is None:
@@ -130,11 +130,11 @@ class _Search:
             if isinstance(array, KnownArray):
                 self.closed |= array.gaps
 
-    def _read(self, array: Any, first: Linear | None, end: Linear | None) -> None:
+    def _read(self, array: Any, first: LinearForm | None, end: LinearForm | None) -> None:
         """Elements from `first` up to `end` are read."""
         if not isinstance(array, KnownArray) or not array.gaps:
             return
-        if isinstance(first, Linear) and end is not None and array.there is not None and not array.iteration:
+        if isinstance(first, LinearForm) and end is not None and array.there is not None and not array.iteration:
             lowest, behind = self.ranges.lowest(first), self.ranges.highest(end.plus(array.there, -1))
             if lowest is not None and lowest >= 0 and behind is not None and behind <= 0:
                 return
@@ -142,11 +142,11 @@ class _Search:
 
     # ---- loops
 
-    def _count(self, op: Loop, given: Sequence[Any]) -> Linear | None:
+    def _count(self, op: Loop, given: Sequence[Any]) -> LinearForm | None:
         """The number of iterations, where it is known exactly."""
         if op.condition is None:
             if op.iterations is not None:
-                return Linear(op.iterations)
+                return LinearForm(op.iterations)
             first = given[op.carried + op.invariants]
             return first.count if isinstance(first, KnownArray) else None
         (out,) = op.condition.outputs
@@ -163,10 +163,10 @@ class _Search:
         """What is known of the results; `path` ends with the place of the loop."""
         count = self._count(op, given)
         name = "%iteration" + "_".join(map(str, path))
-        iteration = Linear(0, ((name, 1),))
-        limits = [] if op.iterations is None else [Linear(op.iterations - 1)]
+        iteration = LinearForm(0, ((name, 1),))
+        limits = [] if op.iterations is None else [LinearForm(op.iterations - 1)]
         self.ranges.limits.pop(name, None)  # those of inner loops come later
-        self.ranges.variable(name, [*limits, *([] if count is None else [count.plus(Linear(-1))])])
+        self.ranges.variable(name, [*limits, *([] if count is None else [count.plus(LinearForm(-1))])])
         carried, invariants, over = (list(group) for group in op.groups(given))
         rest = [*invariants, *(self._element(x, iteration, count) for x in over), iteration]
         least = None if count is None else self.ranges.lowest(count)
@@ -176,12 +176,12 @@ class _Search:
             made = self.visit(op.body, path, [*_without_gaps(carried), *_without_gaps(rest)])
             self._close(made)
             return [*_without_gaps(made[: op.carried]), *(_stacked(op, None, "", count) for _ in made[op.carried :])]
-        first, last = Linear(0), count.plus(Linear(-1))
+        first, last = LinearForm(0), count.plus(LinearForm(-1))
         if op.reverse:
             first, last = last, first
         # What an iteration makes of the carried arrays; then the same, with what the iteration before has made of them.
         made = self.visit(op.body, path, [*_without_gaps(carried), *rest])
-        step = iteration.plus(Linear(1 if op.reverse else -1))
+        step = iteration.plus(LinearForm(1 if op.reverse else -1))
         before = [self._before(x, y, name, step, first) for x, y in zip(carried, made)]
         again = self.visit(op.body, path, [*before, *rest])
         results: list[Any] = []
@@ -196,16 +196,16 @@ class _Search:
                 results.extend(_without_gaps([x]))
         return [*results, *(_stacked(op, x, name, count) for x in again[op.carried :])]
 
-    def _element(self, array: Any, iteration: Linear, count: Linear | None) -> Any:
+    def _element(self, array: Any, iteration: LinearForm, count: LinearForm | None) -> Any:
         """What an iteration sees of an array that a loop runs over."""
         if not isinstance(array, KnownArray) or not array.iteration:
-            self._read(array, Linear(0), count)
+            self._read(array, LinearForm(0), count)
             return None
         if array.there is None:
             return KnownArray(array.length)
         return KnownArray(array.length, _with(array.there, array.iteration, iteration), array.gaps)
 
-    def _before(self, x: Any, y: Any, name: str, step: Linear, first: Linear) -> Any:
+    def _before(self, x: Any, y: Any, name: str, step: LinearForm, first: LinearForm) -> Any:
         """What an iteration sees of a carried array: what the one before has made of it, or (in the first one) what it was."""
         if (
             isinstance(x, KnownArray)
@@ -222,7 +222,7 @@ class _Search:
         return _without_gaps([x])[0]
 
     def _added(
-        self, op: Loop, j: int, x: Any, path: tuple[int, ...], count: Linear, given: list[Any]
+        self, op: Loop, j: int, x: Any, path: tuple[int, ...], count: LinearForm, given: list[Any]
     ) -> KnownArray | None:
         """A carried array to whose elements, from the first one on, the iterations add: the others may be left out."""
         found = [number(op.body, place, _inputs(op, given)) for place in bumps(op.body, j)]
@@ -234,7 +234,7 @@ class _Search:
             return None
         gap = (*path, j)
         self.gaps.add(gap)
-        return KnownArray(x.length, count.plus(Linear(high)), frozenset([gap]))
+        return KnownArray(x.length, count.plus(LinearForm(high)), frozenset([gap]))
 
 
 def _inputs(op: Loop, given: Sequence[Any]) -> list[Any]:
@@ -243,7 +243,7 @@ def _inputs(op: Loop, given: Sequence[Any]) -> list[Any]:
     return [*[None] * op.carried, *invariants, *[None] * op.elements, ITERATION_NUMBER]
 
 
-def _stacked(op: Loop, x: Any, name: str, count: Linear | None) -> KnownArray:
+def _stacked(op: Loop, x: Any, name: str, count: LinearForm | None) -> KnownArray:
     """What is known of an array of what each iteration has made."""
     if isinstance(x, KnownArray):
         return replace(x, iteration=name, count=None)
@@ -256,19 +256,19 @@ def _without_gaps(arrays: Iterable[Any]) -> list[Any]:
     return [KnownArray(x.length) if isinstance(x, KnownArray) and not x.iteration else None for x in arrays]
 
 
-def _with(x: Linear, name: str, value: Linear) -> Linear:
+def _with(x: LinearForm, name: str, value: LinearForm) -> LinearForm:
     """The sum with something else in place of a variable."""
     multiple = x.of(name)
-    return x.plus(Linear(0, ((name, 1),)), -multiple).plus(value, multiple)
+    return x.plus(LinearForm(0, ((name, 1),)), -multiple).plus(value, multiple)
 
 
-def number(tape: Tape, place: int, inputs: Sequence[Any]) -> Linear | None:
+def number(tape: Tape, place: int, inputs: Sequence[Any]) -> LinearForm | None:
     """A place of a body as a sum of multiples, for inputs that are such sums or something else."""
     op, args = tape.ops[place], tape.args[place]
     if op is CONST:
-        return Linear(int(args[0])) if is_whole_constant(args[0]) else None
+        return LinearForm(int(args[0])) if is_whole_constant(args[0]) else None
     if op is INPUT:
-        return inputs[args[0]] if isinstance(inputs[args[0]], Linear) else None
+        return inputs[args[0]] if isinstance(inputs[args[0]], LinearForm) else None
     if op in SOURCES or isinstance(op, Structural):
         return None
     parts = [number(tape, a, inputs) for a in args]

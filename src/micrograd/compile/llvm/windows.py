@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 from micrograd.compile.llvm import arrays, cells, indices
 from micrograd.compile.llvm.arrays import Array
 from micrograd.compile.llvm.nested import Mask, Nested, Readers
-from micrograd.compile.llvm.ranges import Linear
+from micrograd.compile.llvm.ranges import LinearForm
 from micrograd.compile.tuning import TUNING
 from micrograd.tape.tape import BUMP, INPUT, Loop, Tape
 
 
-class Span(NamedTuple):
+class Reached(NamedTuple):
     """The elements that an iteration changes: those from `low` to `high` behind (the iteration number + `start`)."""
 
-    start: Linear
+    start: LinearForm
     low: int
     high: int
 
@@ -36,27 +36,29 @@ def bumps(tape: Tape, j: int) -> list[int]:
     return found if holds else []
 
 
-def span(t: Nested, op: Loop, j: int, inputs: list[Any], limits: list[Linear], length: int) -> Span | None:
+def span(t: Nested, op: Loop, j: int, inputs: list[Any], limits: list[LinearForm], length: int) -> Reached | None:
     """The elements of carried array j that an iteration changes, where they move along with the iterations; else None."""
     found = [indices.linear(t, op.body, place, inputs) for place in bumps(op.body, j)]
     known = [x for x in found if x is not None]
     if not known or len(known) < len(found) or any(x.of(indices.ITERATION) != 1 for x in known):
         return None
-    starts = {x.plus(Linear(x.constant, ((indices.ITERATION, 1),)), -1) for x in known}
+    starts = {x.plus(LinearForm(x.constant, ((indices.ITERATION, 1),)), -1) for x in known}
     low, high = min(x.constant for x in known), max(x.constant for x in known)
     if len(starts) > 1 or high - low >= TUNING.widest_window:
         return None
     (start,) = starts
-    least = t.ranges.lowest(start.plus(Linear(low)))
-    most = [t.ranges.highest(limit.plus(start).plus(Linear(high))) for limit in limits]
+    least = t.ranges.lowest(start.plus(LinearForm(low)))
+    most = [t.ranges.highest(limit.plus(start).plus(LinearForm(high))) for limit in limits]
     within = least is not None and least >= 0 and any(m is not None and m < length for m in most)
-    return Span(start, low, high) if within else None
+    return Reached(start, low, high) if within else None
 
 
 class Window:
     """The window of one carried array, while the loop is written."""
 
-    def __init__(self, t: Nested, name: str, span: Span, before: Array, to: Array, reverse: bool, count: str) -> None:
+    def __init__(
+        self, t: Nested, name: str, span: Reached, before: Array, to: Array, reverse: bool, count: str
+    ) -> None:
         self.t, self.name, self.span, self.before, self.to = t, name, span, before, to
         self.reverse, self.count = reverse, count
         self.T = t.B if to.flags else t.T

@@ -16,7 +16,7 @@ from micrograd.tape.decisions import decisions
 from micrograd.tape.tape import SOURCES, Tape
 
 
-class Function:
+class Outlined:
     """The form of one chunk, or of several equal ones: written with the operands of the first."""
 
     def __init__(self, first: int) -> None:
@@ -70,18 +70,18 @@ def form(
 
 def functions(
     tape: Tape, reduced: Sequence[bool], chunks: list[list[Step]], live_out: set[int], guarded_in: int | None
-) -> list[Function]:
+) -> list[Outlined]:
     """The function of each chunk: the same for chunks of one form, where there are few forms."""
-    known: dict[Any, Function] = {}
-    operands: dict[Function, list[list[int]]] = {}
+    known: dict[Any, Outlined] = {}
+    operands: dict[Outlined, list[list[int]]] = {}
     calls = []
     decided = decisions(tape).places
     for number, chunk in enumerate(chunks):
         what, places = form(tape, reduced, chunk, live_out, decided)
         key = what, guarded_in is not None and number > guarded_in
-        function = known.setdefault(key, Function(number))
+        function = known.setdefault(key, Outlined(number))
         if len(known) * TUNING.outline_calls > len(chunks):
-            return [Function(n) for n in range(len(chunks))]
+            return [Outlined(n) for n in range(len(chunks))]
         calls.append(function)
         operands.setdefault(function, []).append(places)
     for function, rows in operands.items():

@@ -35,7 +35,7 @@ def calls_of(f: Callable[..., Any]) -> Calls | None:
 
 def calls_of_sparse(f: Callable[..., Any], argnum: int) -> Calls | None:
     """Return what follows the calls of the sparse Jacobian of a function; None where nothing does."""
-    from micrograd.compile.typed.sparse import SparseVariant
+    from micrograd.compile.typed.sparse_jacobian import SparseVariant
 
     return Calls(f, Asked(False, (argnum,), True), SparseVariant) if _is_plain(f) or _is_gradient(f) else None
 

@@ -20,8 +20,8 @@ from micrograd.abstract import Refused, errors, stage, staged
 from micrograd.abstract.outside import Changed, Guard
 from micrograd.compile import worker
 from micrograd.compile.explain import Explanation, shortened
+from micrograd.compile.typed.entry import Entry, Installed, entry, installed
 from micrograd.compile.typed.kernel import Kernel, text
-from micrograd.compile.typed.point import Entry, Installed, entry, installed
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from micrograd.compile.typed import memory
-from micrograd.compile.typed.inplace import Plan
+from micrograd.compile.typed.inplace import Ownership
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import copy
 from micrograd.ir.forms import BOOL, F64, I64, TABLE, Body, Place, Tape, is_array
+from micrograd.ir.partials import expanded
 from micrograd.ir.prune import prune
-from micrograd.ir.rules import expanded
 from micrograd.ops import OPS
 
 TYPE = {F64: "double", I64: "i64", BOOL: "i1"}
@@ -82,7 +82,7 @@ def number(x: float) -> str:
 class _Writer:
     def __init__(self, tape: Tape, attributes: str, variants: Callable[[str], tuple[str, list[str]] | None]) -> None:
         self.tape, self.attributes, self.variants = tape, attributes, variants
-        self.plan = Plan(tape)
+        self.plan = Ownership(tape)
         self.lines: list[str] = []
         self.block = "start"
         self.count = 0

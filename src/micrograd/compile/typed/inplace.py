@@ -13,7 +13,7 @@ from micrograd.ir.dataflow import captured
 from micrograd.ir.forms import CHANGES, Body, Place, Tape, is_array
 
 
-class Plan:
+class Ownership:
     """What happens to the memory of arrays."""
 
     def __init__(self, tape: Tape) -> None:

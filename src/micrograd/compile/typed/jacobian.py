@@ -1,6 +1,6 @@
 """jacobian, jacfwd, jacrev and hessian of functions of data, as typed tapes: the matrix of one kernel, in eager structures.
 
-The kernel gives the Jacobian as one matrix (ir/jacobian.py). Here it is arranged as the result of the function, with the
+The kernel gives the Jacobian as one matrix (ir/sweeps.py). Here it is arranged as the result of the function, with the
 gradient of each number in its place.
 """
 
@@ -14,16 +14,16 @@ from typing import Any, cast
 from micrograd.abstract import Refused, staged
 from micrograd.compile.typed import call
 from micrograd.compile.typed.call import Variant
+from micrograd.compile.typed.entry import Entry, Templates, Unfit, entry_of_matrix
 from micrograd.compile.typed.kernel import Kernel
-from micrograd.compile.typed.point import Entry, Templates, Unfit, entry_of_matrix
 from micrograd.ir import interpret
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import Copy
 from micrograd.ir.forms import F64, Place, Tape, walk
 from micrograd.ir.interpret import CheckFailed
-from micrograd.ir.jacobian import NOT_A_NUMBER, Rows, directions
 from micrograd.ir.passes import jacobian_by_columns, jacobian_by_rows
 from micrograd.ir.prune import prune
+from micrograd.ir.sweeps import NOT_A_NUMBER, Rows, directions
 from micrograd.jacobians import jacobian
 from micrograd.transforms import jvp
 from micrograd.tree import is_array

@@ -17,7 +17,7 @@ from micrograd.compile.rows import Rows
 from micrograd.compile.signature import Fixed
 from micrograd.compile.typed.asked import calls_of
 from micrograd.compile.typed.call import Calls, Variant
-from micrograd.compile.typed.point import Entry
+from micrograd.compile.typed.entry import Entry
 from micrograd.tree import Shape, flatten, without_bools
 
 AT_ONCE = 2048  # rows between two looks at Ctrl-C

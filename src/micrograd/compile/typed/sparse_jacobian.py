@@ -11,9 +11,9 @@ from micrograd.compile.typed.jacobian import EAGER, JacobianVariant
 from micrograd.compile.typed.kernel import Kernel
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
-from micrograd.ir.jacobian import NOT_A_NUMBER, directions
 from micrograd.ir.passes import jacobian_by_columns, jacobian_by_rows, words_of
 from micrograd.ir.pattern import reads_numbers
+from micrograd.ir.sweeps import NOT_A_NUMBER, directions
 from micrograd.tree import flatten
 
 REMEMBERED = 4  # patterns

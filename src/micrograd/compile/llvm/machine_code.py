@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from micrograd.compile.kernel import RESULT
-from micrograd.compile.llvm.build import Code, Target
+from micrograd.compile.llvm.build import LoadedCode, Target
 from micrograd.compile.pipeline import Goal
 from micrograd.engine import Value
 from micrograd.tape.tape import Tape
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from micrograd._engine import MachineCode
 
 
-def machine_code(code: Code, tape: Tape, width: int = 0, item: int = 8) -> MachineCode:
+def machine_code(code: LoadedCode, tape: Tape, width: int = 0, item: int = 8) -> MachineCode:
     """What the C engine runs: it owns the code, and knows how many numbers of each kind the code reads and writes."""
     from micrograd import _engine
 
@@ -26,7 +26,7 @@ def machine_code(code: Code, tape: Tape, width: int = 0, item: int = 8) -> Machi
 class Point:
     """Machine code for one point."""
 
-    def __init__(self, code: Code, tape: Tape) -> None:
+    def __init__(self, code: LoadedCode, tape: Tape) -> None:
         self.outputs, self.scratch = len(tape.outputs), -(-code.scratch // 8)
         self.machine_code = machine_code(code, tape)
 
@@ -54,7 +54,7 @@ class Point:
 class MachineRows:
     """Machine code for rows."""
 
-    def __init__(self, code: Code, tape: Tape, goal: Goal, target: Target) -> None:
+    def __init__(self, code: LoadedCode, tape: Tape, goal: Goal, target: Target) -> None:
         self.scratch, self.width = code.scratch, target.width
         self.item = 4 if target.float32 else 8
         self.machine_code = machine_code(code, tape, self.width, self.item)
