@@ -15,20 +15,12 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from corpus.run import Plan, Result, in_processes, outcome
+from corpus import further
+from corpus.run import Plan, Program, Result, in_processes, outcome
 
 Function = Callable[..., Any]
-
-
-class Program(NamedTuple):
-    """A function of a package with arguments for it."""
-
-    package: str
-    name: str
-    function: Function
-    args: tuple[Any, ...]
 
 
 def _geographiclib() -> Iterator[Program]:
@@ -316,6 +308,7 @@ SOURCES: dict[str, Callable[[], Iterator[Program]]] = {
     "geographiclib": _geographiclib, "utm": _utm, "psychrolib": _psychrolib, "sgp4": _sgp4, "pygeomag": _pygeomag,
     "colors": _colors, "astral": _astral, "transforms3d": _rotations, "iapws": _iapws, "simple-pid": _control,
     "nodepy": _detest, "geodesy": _geodesy, "pymeeus": _astronomy,
+    **{source.__name__: source for source in further.SOURCES},
 }  # fmt: skip
 
 

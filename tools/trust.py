@@ -305,11 +305,11 @@ def corpus_table(kept: dict[str, dict[str, object]]) -> str:
         return ""
     lines = ["## Programs that nobody here wrote", "", CORPUS]
     lines += [
-        "| | calls | right | kink | refused | slow | wrong | command | date |",
+        "| | calls | right | kink | unsettled | refused | slow | wrong | command | date |",
         "| --- | --: | --: | --: | --: | --: | --: | --- | --- |",
     ]
     for title, g in groups.items():
-        numbers = [f"{g[key]:,}" for key in ("calls", "right", "kink", "refused", "slow", "wrong")]
+        numbers = [f"{g[key]:,}" for key in ("calls", "right", "kink", "unsettled", "refused", "slow", "wrong")]
         lines.append(f"| {title} | {' | '.join(numbers)} | `{g['command']}` | {g['date']} |")
     wrong = {name: text for g in groups.values() for name, text in sorted(g.get("corrections", {}).items())}
     if wrong:

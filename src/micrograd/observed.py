@@ -8,9 +8,11 @@ in, and takes the place of both where it was built (`NATIVE` tells).
 from __future__ import annotations
 
 import os
+import re
 import sys
 from _thread import _local
 from math import inf
+from sys import float_info
 
 from micrograd import engine as plain
 from micrograd.ops import OPS, Op
@@ -296,7 +298,18 @@ for _how, _name_of in zip(WHOLE_ONLY[2:], ("and", "or", "xor", "lshift", "rshift
     setattr(Value, f"__{_name_of}__", _of_whole_numbers(_how))
     setattr(Value, f"__r{_name_of}__", _of_whole_numbers(_how))
 _format = _leaving("format()", "__format__")
-setattr(Value, "__format__", lambda self, spec: _format(self, spec) if spec else str(self))  # noqa: B010
+
+
+def _formatted(self: Value, spec: str) -> str:
+    if not spec:
+        return str(self)
+    digits = re.match(r"\d+", spec.rpartition(".")[2]) if "." in spec else None
+    if digits and int(digits[0]) >= float_info.dig:  # whoever reads the text has all of the number but the slope
+        _tell("all digits", self)
+    return _format(self, spec)  # type: ignore[no-any-return]
+
+
+setattr(Value, "__format__", _formatted)  # noqa: B010
 Value.__module__ = "micrograd.engine"
 
 

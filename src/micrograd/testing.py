@@ -202,7 +202,9 @@ class _Point:
     def jit_value(self, exact: bool) -> None:
         """Machine code gives the same numbers: to the bit where it is exact, else within rounding."""
         found = self.jitted(self.f, exact)(*self.args)
-        self.same_as_plain(found) if exact else self.near(_numbers(found), _numbers(self.plain(self.numbers)))
+        self.same_as_plain(found) if exact else self.near_value(
+            _numbers(found), _numbers(self.plain(self.numbers)), self.numbers
+        )
 
     def jit_gradient(self) -> None:
         """Compiled gradients are those of eager code, within rounding."""
@@ -220,7 +222,7 @@ class _Point:
     def rows_value(self, batch: list[list[float]]) -> None:
         """Each row of a batch gives what the function gives for it alone."""
         for row, found in zip(batch, self.by_row(self.mapped(self.f, batch), len(batch))):
-            self.near(found, _numbers(without_bools(self.plain(row))))
+            self.near_value(found, _numbers(without_bools(self.plain(row))), row)
 
     def rows_gradient(self, batch: list[list[float]]) -> None:
         """The gradient of each row is that of eager code for it alone."""
@@ -389,23 +391,33 @@ class _Point:
         if _bits(a) != _bits(b):
             raise _Wrong(f"{_short(a)} is not {_short(b)}")
 
+    def near_value(self, found: Sequence[Any], wanted: Sequence[Any], numbers: list[float]) -> None:
+        """Raise where a result for some numbers differs by more than rounding may do, also where nearly all digits cancel."""
+        try:
+            self.near(found, wanted)
+        except _Wrong:
+            size = max(abs(x) for x in [*numbers, *wanted] if isfinite(x))
+            noise = self.noise(numbers, lambda xs: [float(x) for x in _numbers(self.plain(xs))])
+            if not _within(found, wanted, [min(room, NEAR * size) for room in noise]):  # a jump is no rounding
+                raise
+
     def near_gradient(self, found: Sequence[Any], numbers: list[float]) -> None:
         """Raise where a gradient differs from the eager one by more than rounding may do."""
         wanted = self.gradient(numbers)
         try:
             self.near(found, wanted)
         except _Wrong:
-            noise = self.noise(numbers)
-            if not all(abs(x - y) <= room for x, y, room in zip(found, wanted, noise)):
+            if not _within(found, wanted, self.noise(numbers)):
                 raise
 
-    def noise(self, numbers: list[float]) -> list[float]:
-        """Return what changes of the numbers in their last bits do to each derivative: no way can be closer than that."""
-        random, here = Random(0), self.gradient(numbers)
+    def noise(self, numbers: list[float], f: Callable[[list[float]], list[float]] | None = None) -> list[float]:
+        """Return what changes of the numbers in their last bits do to derivatives, or to what f gives: no way can be closer."""
+        f = f or self.gradient
+        random, here = Random(0), f(numbers)
         found = [0.0] * len(here)
         for _ in range(8):
             try:
-                there = self.gradient([x * (1.0 + random.choice((-1, 0, 1)) * 2.0**-52) for x in numbers])
+                there = f([x * (1.0 + random.choice((-1, 0, 1)) * 2.0**-52) for x in numbers])
             except Exception:  # the point lies at the end of what the function takes
                 continue
             found = [max(room, abs(a - b)) for room, a, b in zip(found, here, there)]
@@ -526,6 +538,12 @@ def _numbers(x: Any) -> list[Any]:
     leaves: list[Any] = []
     flatten(x, leaves)
     return leaves
+
+
+def _within(found: Sequence[Any], wanted: Sequence[Any], rooms: Sequence[float]) -> bool:
+    """Return whether numbers differ by no more than they may."""
+    same = len(found) == len(wanted) == len(rooms)
+    return same and all(x == y or abs(x - y) <= room for x, y, room in zip(found, wanted, rooms))
 
 
 def _is_number(x: Any) -> bool:

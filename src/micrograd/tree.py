@@ -123,7 +123,9 @@ def flatten(x: Any, leaves: list[Any], other: Callable[[Any, list[Any]], Shape] 
             return type(x).__name__, (NUMBER,) * len(x)
         return type(x).__name__, tuple([flatten(item, leaves, other) for item in x])
     if is_number(x):
-        leaves.append(x)
+        leaves.append(
+            x if type(x) in _PLAIN or not is_array(x) else x.item()
+        )  # a number of NumPy's that carries a Value
         return NUMBER
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return "named", type(x), tuple([flatten(item, leaves, other) for item in x])

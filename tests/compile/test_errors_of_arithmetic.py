@@ -192,7 +192,7 @@ def test_each_row_is_that_of_plain_python(f, order):
     assert vmap(f, exact=True)(*columns).tolist() == want
     if f is of_whole_numbers:
         # An int of 1e200 has all of its digits: no derivative is taken of a program that makes one.
-        with pytest.raises(TraceError, match="an int with all digits of a Value"):
+        with pytest.raises(TraceError, match="with all digits of a Value"):
             vmap(value_and_grad(f))(*columns)
         rows = [row for row in rows if row[0] < 2.0**52]
         columns, want = np.array(rows).T, [float(f(*row)) for row in rows]

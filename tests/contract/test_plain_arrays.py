@@ -150,7 +150,52 @@ def selected(x):
     return b.sum() + np.compress(a > 1.1, a)[0] + np.unique(a)[0]
 
 
+def numbers_or_arrays(x):
+    """How packages write functions for both."""
+    x = np.asarray(x)
+    a = np.hypot(x, 1.0)
+    found = np.empty_like(a)
+    near = np.isclose(a, 0.0)
+    found[~near] = np.arctan(a[~near] * x[~near])
+    found[near] = 0.0
+    below = math.pi / 2 - np.finfo(found.dtype).eps
+    found = np.where(found >= below, below, found)
+    total = (np.radians(x) + a.squeeze()[()].squeeze()).sum() + np.sin(x).mean() * math.exp(-a)
+    return found.squeeze()[()] * total
+
+
+def as_in_place(x):
+    a = np.sin(np.asarray(x))
+    b = a
+    b += 1.0  # a number of NumPy's does not change
+    c = np.zeros(1)
+    c[:] = x
+    d = c.squeeze()  # and an array does
+    d += 1.0
+    return a * b + c[0] + round(float(a), 1) * hash(a * 0.0 == 0.0)
+
+
+def kinds(x):
+    a = np.exp(np.asarray(x))
+    if isinstance(a, float) and isinstance(a, np.float64) and np.zeros(2).dtype == np.array([x]).dtype == float:
+        return a * x
+    return x
+
+
+def of_one_axis(x):
+    a, b = np.atleast_1d(x), np.array([1.0, 2.0]) * x
+    found = np.log(np.column_stack((a, b[:1]))) + (x * np.ones(1))
+    found[np.isnan(found) | (b[0] > 9.0)] = 0.0
+    return np.isnan(a).any() * x + found.astype(object).sum()
+
+
+def cases(x):
+    a = np.array([x, 1.0])
+    return np.select([x < 1.2, True], [x + 3.0, x * x]) * np.select([a < 1.1], [a * a], x).sum()
+
+
 PROGRAMS = [
+    numbers_or_arrays, as_in_place, kinds, of_one_axis, cases,
     statistics_of, rounded, scalars, without_axes, signs, selected, written, matrix, slices, made, unit, likes, ones, solved,
     determinants, triangle, between, elementwise, chosen, arranged, as_floats, divided,
 ]  # fmt: skip
@@ -250,6 +295,31 @@ def test_a_store_into_an_array_from_outside_names_the_line():
     for wrap in (grad, jit):
         with pytest.raises((TraceError, TypeError), match=r"test_plain_arrays\.py"):
             wrap(f)(2.0)
+
+
+def test_a_text_with_all_digits_is_refused():
+    for spec in (".15f", ".17g", "+.18e"):
+        with pytest.raises(TraceError, match=r"all digits of a Value.*test_plain_arrays\.py"):
+            grad(lambda x, spec=spec: float(format(x, spec)) * x)(0.3)
+        assert format(Value(0.3), spec) == format(0.3, spec)  # outside of a transform it is a text
+    shown = []
+    assert grad(lambda x: (shown.append(f"{x:.6f} {x:10} {x:8.3}"), x * x)[1])(0.3) == 0.6
+    assert shown == [f"{0.3:.6f} {0.3:10} {0.3:8.3}"]
+
+
+def test_an_array_of_several_numbers_is_no_float():
+    with pytest.raises(TypeError, match="only length-1 arrays"):
+        grad(lambda x: float(np.array([x, 1.0])))(1.0)
+
+
+def test_a_number_of_numpys_cannot_be_changed():
+    def f(x):
+        a = np.sin(np.asarray(x))
+        a[()] = 2.0
+        return a
+
+    with pytest.raises(TypeError, match="item assignment"):
+        grad(f)(1.0)
 
 
 def test_digitize_takes_the_side_that_numpy_takes():

@@ -60,6 +60,14 @@ def linear(x):
     return some + np.linalg.cholesky(a)[1, 1] + np.interp(x, [0.0, 1.0, 4.0], [0.0, 2.0, 3.0]) * k
 
 
+def for_both(x):
+    x = np.asarray(x)
+    a = np.hypot(x, 1.0)
+    found = np.empty_like(a)
+    found[a > 1.0] = np.log(a[a > 1.0])
+    return (found.squeeze()[()] + np.exp(x)).sum()
+
+
 def of_statistics(x):
     a, b = np.array([x, 2.0, 0.5]), np.array([1.0, x, 3.0])
     some = np.median(a) + np.quantile(a, 0.3) + np.percentile(b, 60) + np.cov(a, b)[0, 1] + np.corrcoef(a, b)[0, 1]
@@ -174,6 +182,8 @@ RUNS = {
     "`a @ b`": numpy_own,
     "`np.exp(a)`": lambda x: (np.exp(np.array([x, 1.0])) + np.sqrt(x) + np.arctan2(np.array([2.0, x]), x)).sum(),
     "`np.linalg.solve`": linear,
+    "`np.asarray(x)`": for_both,
+    "`np.select(conditions, choices)`": lambda x: np.select([x > 2.0, x > 1.5], [x * x, 3.0 * x], np.sin(x)),
     "`np.median`": of_statistics,
     "`scipy.special.ndtr`": of_scipy,
     "`scipy.stats.norm.cdf(x)`": of_norm,
@@ -193,6 +203,7 @@ REFUSED = {
     "`int(x)` of 2⁵² or more": [
         lambda x: int(math.frexp(x)[0] * 2.0**53) * x, lambda x: math.floor(x * 1e16) * x, lambda x: math.ceil(x * 1e16) * x,
         lambda x: math.trunc(x * 1e16) * x, lambda x: round(x * 1e16) * x],
+    '`f"{x:.17f}"`': [lambda x: float(f"{x:.17f}") * x, lambda x: float(format(x, ".16g")) * x],
     "`type(x) is float`": [lambda x: x * x if type(x) is float else x],
     '`f"{x:.3f}"`': [lambda x: x * len(f"{x:.3f}"), lambda x: x * len("%g" % x), lambda x: x * len(x.hex())],  # noqa: UP031
     "functions of NumPy and SciPy that are not listed above": [

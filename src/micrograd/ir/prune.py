@@ -2,87 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from micrograd.ir.forms import Body, Place, Tape
 
 
 def prune(tape: Tape) -> Tape:
     """Remove from a tape what nothing needs. The tape itself is changed, and returned."""
-    needed: set[Place] = set()
-
-    def need(place: Place) -> bool:
-        """Write down that a place is needed; return whether that is new."""
-        if place in needed:
-            return False
-        needed.add(place)
-        return True
-
-    def visit(body: Body) -> bool:
-        """Pass needs on from the last instruction to the first; return whether there is any new one."""
-        more = False
-        for place in reversed(body.code):
-            if place.op == "check":
-                more |= need(place.args[0])
-            elif place.bodies:
-                more |= region(place)
-            elif place in needed:
-                for a in place.args:
-                    more |= need(a)
-        return more
-
-    def region(place: Place) -> bool:
-        more = False
-        for inner in place.bodies:
-            more |= visit(inner)
-        results = [k for k, r in enumerate(place.results) if r in needed]
-        if place.op == "if":
-            if results or any(_checks(inner) for inner in place.bodies):
-                more |= need(place.args[0])
-            for inner in place.bodies:
-                for k in results:
-                    more |= need(inner.yields[k])
-                more |= visit(inner)
-            return more
-        (inner,) = place.bodies
-        if place.op == "slopes":
-            for x in (*place.args, *inner.yields) if results or _checks(inner) else ():
-                more |= need(x)
-            return more | visit(inner)
-        carried = place.args[1:] if place.attr else place.args
-        if not (results or _checks(inner)):
-            return more
-        if place.attr:
-            more |= need(place.args[0])
-        more |= need(inner.yields[0])
-        while True:
-            new = False
-            for k, (x, p, y) in enumerate(zip(carried, inner.params, inner.yields[1:])):
-                if place.results[k] in needed or p in needed:
-                    new |= need(x) | need(y) | need(p)
-            new |= visit(inner)
-            more |= new
-            if not new:
-                return more
-
-    for y in tape.yields:
-        need(y)
-    while visit(tape):
-        pass
-    _sweep(tape, needed)
+    found = _Needs()
+    found.need(tape.yields)
+    found.look_into(tape, ())
+    found.pass_on()
+    _sweep(tape, found)
     return tape
 
 
-def _checks(body: Body) -> bool:
-    return any(place.op == "check" or any(map(_checks, place.bodies)) for place in body.code)
+class _Needs:
+    """What is needed: a place that is, passes it on to what it was made of; each place once, however deep the regions are."""
+
+    def __init__(self) -> None:
+        self.needed: set[Place] = set()
+        self.waiting: list[Place] = []
+        self.made_by: dict[Place, tuple[Place, int]] = {}  # of a result or a parameter: the region, and which one it is
+        self.checked: set[Place] = set()  # regions with a check inside, which are needed for that alone
+        self.entered: set[Place] = set()  # regions that run for any reason
+
+    def need(self, places: Iterable[Place]) -> None:
+        for place in places:
+            if place not in self.needed:
+                self.needed.add(place)
+                self.waiting.append(place)
+
+    def look_into(self, body: Body, around: tuple[Place, ...]) -> None:
+        """Find out what makes which place, and what the checks need."""
+        for place in body.code:
+            if place.op == "check":
+                self.need(place.args[:1])
+                self.checked.update(around)
+            for inner in place.bodies:
+                self.look_into(inner, (*around, place))
+            if place.bodies:
+                made = [*place.results, *([] if place.op in ("if", "slopes") else place.bodies[0].params)]
+                self.made_by.update((x, (place, k)) for k, x in enumerate(made))
+                if place in self.checked:
+                    self.enter(place)
+
+    def enter(self, region: Place) -> None:
+        """Need what a region needs to run at all."""
+        if region in self.entered:
+            return
+        self.entered.add(region)
+        if region.op == "slopes":
+            self.need((*region.args, *region.bodies[0].yields))
+        elif region.op == "if":
+            self.need(region.args[:1])
+        else:
+            self.need(region.bodies[0].yields[:1])
+            self.need(region.args[:1] if region.attr else ())
+
+    def pass_on(self) -> None:
+        """Follow all needs to their end."""
+        while self.waiting:
+            place = self.waiting.pop()
+            region, k = self.made_by.get(place, (None, 0))
+            if region is None:
+                self.need(place.args)
+                continue
+            self.enter(region)
+            if region.op == "if":
+                self.need(inner.yields[k] for inner in region.bodies)
+            elif region.op != "slopes":
+                self._carry(region, k if k < len(region.results) else k - len(region.results))
+
+    def _carry(self, region: Place, k: int) -> None:
+        """Need a value that a loop carries: what it is at first, in an iteration, and after one. The last parameter counts."""
+        (inner,) = region.bodies
+        carried = region.args[1:] if region.attr else region.args
+        if k < len(carried):
+            self.need((carried[k], inner.params[k], inner.yields[1 + k]))
 
 
-def _sweep(body: Body, needed: set[Place]) -> None:
-    code = []
+def _sweep(body: Body, found: _Needs) -> None:
+    needed, code = found.needed, []
     for place in body.code:
         if not place.bodies:
             if place in needed or place.op == "check":
                 code.append(place)
             continue
-        if not (any(r in needed for r in place.results) or any(map(_checks, place.bodies))):
+        if not (any(r in needed for r in place.results) or place in found.checked):
             continue
         if place.op == "if":
             kept = [k for k, r in enumerate(place.results) if r in needed]
@@ -103,6 +110,6 @@ def _sweep(body: Body, needed: set[Place]) -> None:
         for k, r in enumerate(place.results):
             r.attr = k
         for inner in place.bodies:
-            _sweep(inner, needed)
+            _sweep(inner, found)
         code.append(place)
     body.code = code

@@ -270,7 +270,7 @@ PyObject *refuse(PyObject *o);               /* NULL, with the TypeError that na
 int has_axes(PyObject *o);                   /* an array of NumPy's, which asks for each of its elements (operand.py) */
 int reflects(PyObject *o, PyObject *row);    /* whether a class made from a container has the method for `value <op> o` */
 int is_foreign(PyObject *o);                 /* whether o may know by itself what `value + o` is (operand.py) */
-const char *type_name(PyObject *o);
+const char *type_name(PyObject *o); int asks_for_all_digits(PyObject *spec); /* of format() */
 int all_values(PyObject *all);               /* of a tuple, or of a list that no Python code changes in between */
 PyObject *fixed_sequence(PyObject *given);   /* its items, safe to walk: a tuple, or a list of Values and plain numbers */
 int operand_init(void);

@@ -2,8 +2,10 @@
 
 #include "engine.h"
 
+#include <float.h>
+
 static PyObject *real_abc; /* numbers.Real, once it was asked for: importing it takes a tenth of the package's time */
-static PyObject *str_array, *str_array_ufunc, *str_ndim, *str_dtype, *str_hasobject;
+static PyObject *str_array, *str_array_ufunc, *str_ndim, *str_dtype, *str_hasobject, *str_carries_values;
 PyObject *str_name, *str_generation;
 
 int operand_init(void) {
@@ -12,9 +14,10 @@ int operand_init(void) {
     str_ndim = PyUnicode_InternFromString("ndim");
     str_dtype = PyUnicode_InternFromString("dtype");
     str_hasobject = PyUnicode_InternFromString("hasobject");
+    str_carries_values = PyUnicode_InternFromString("carries_values");
     str_name = PyUnicode_InternFromString("__name__");
     str_generation = PyUnicode_InternFromString("generation");
-    return str_array && str_array_ufunc && str_ndim && str_dtype && str_hasobject && str_name && str_generation ? 0 : -1;
+    return str_array && str_array_ufunc && str_ndim && str_dtype && str_hasobject && str_carries_values && str_name && str_generation ? 0 : -1;
 }
 
 PyObject *known_item(PyObject *dict, PyObject *key) { /* borrowed; NULL where it has none, or where it cannot tell */
@@ -31,7 +34,7 @@ static int is_real(PyObject *o) { /* NumPy's scalars are registered with numbers
         if (found == NULL) return -1;
         Py_XSETREF(real_abc, found); /* another thread may have been faster */
     }
-    return PyObject_IsInstance(o, real_abc);
+    return PyObject_IsSubclass((PyObject *)Py_TYPE(o), real_abc); /* what it says of itself is for the user's code */
 }
 
 static PyObject *only_number(PyObject *o) { /* of an array of one element (operand.py); None where it is none */
@@ -94,6 +97,7 @@ static int true_attribute(PyObject *o, PyObject *name) { /* 0 too where there is
 int has_axes(PyObject *o) {
     if (PyFloat_Check(o) || PyLong_Check(o) || is_value(o) || !PyObject_HasAttr(o, str_array_ufunc)) return 0;
     if (true_attribute(o, str_ndim)) return 1;
+    if (true_attribute(o, str_carries_values)) return 1; /* values/buffers.py */
     PyObject *dtype = PyObject_GetAttr(o, str_dtype);
     int some = true_attribute(dtype, str_hasobject);
     Py_XDECREF(dtype);
@@ -118,6 +122,12 @@ int reflects(PyObject *o, PyObject *row) { /* operand.py; -1 with an error set *
     int yes = PyObject_IsTrue(answer);
     Py_DECREF(answer);
     return yes;
+}
+
+int asks_for_all_digits(PyObject *spec) { /* of the text, float() is the number itself, without its slope */
+    const char *text = PyUnicode_Check(spec) ? PyUnicode_AsUTF8(spec) : NULL, *point = text ? strrchr(text, '.') : NULL;
+    if (text == NULL) PyErr_Clear();
+    return point != NULL && strtol(point + 1, NULL, 10) >= DBL_DIG;
 }
 
 const char *type_name(PyObject *o) { /* without its module, as Python's __name__ */

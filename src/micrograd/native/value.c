@@ -191,6 +191,7 @@ static PyObject *value_round_py(PyObject *self, PyObject *args) {
 
 static PyObject *value_format(PyObject *self, PyObject *spec) {
     if (PyUnicode_Check(spec) && PyUnicode_GET_LENGTH(spec) == 0) return PyObject_Str(self);
+    if (special_threads && asks_for_all_digits(spec) && tell_difference("all digits", self, Py_None) < 0) return NULL;
     PyObject *x = leave("format()", self);
     if (x == NULL) return NULL;
     PyObject *result = PyObject_Format(x, spec);

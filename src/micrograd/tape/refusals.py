@@ -11,7 +11,7 @@ from micrograd.values.callsite import calling_lines, user_line
 
 INDEX = "index()"
 DIGITS = "round() to digits"
-ALL_DIGITS = "all digits"  # of a number leave as an int
+ALL_DIGITS = "all digits"  # of a number leave as an int or in a text
 TEXT = "the text"
 WAYS_OUT = {
     "float()": "Keep it a Value (micrograd.math has the functions of math, and where), or pass it in as an argument.",
@@ -60,10 +60,11 @@ def number_taken(f: Any) -> TraceError:
 
 
 def digits_taken(f: Any) -> TraceError:
-    """The error for an int of a large Value where a derivative is taken."""
+    """The error for an int of a large Value, or a text of 15 digits, where a derivative is taken."""
     return TraceError(
-        f"an int with all digits of a Value is made, at {calling_lines()}\n"
-        f"  A derivative is taken of {name_of(f)}, and would not pass: from 2**52 on, the int is the number itself.\n"
+        f"an int or a text with all digits of a Value is made, at {calling_lines()}\n"
+        f"  A derivative is taken of {name_of(f)}, and would not pass: an int from 2**52 on is the number itself, and so is a "
+        "text of 15 digits or more.\n"
         f"  {WAY_OUT} or give it a derivative with micrograd.custom_vjp. Where a constant is meant: x.data, or "
         "micrograd.math.stop_gradient(x)."
     )

@@ -63,8 +63,13 @@ ARRANGING = FUNCTIONS | {
 IN_PLACE = {"copyto", "fill_diagonal", "put", "place", "putmask", "put_along_axis"}
 
 
+_DTYPE: Any = vars(np.ndarray)["dtype"]
+
+
 class ValueArray(np.ndarray):  # type: ignore[type-arg]
     """An array of floats of which some may be Values."""
+
+    carries_values = True
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         inputs = tuple([_bare(x) for x in inputs])
@@ -95,6 +100,8 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
             return made.astype(bool)
         if out:
             return out[0] if len(out) == 1 else out
+        if isinstance(made, Value) and any(isinstance(x, np.ndarray) for x in inputs):
+            return ValueScalar.of(made)
         return tuple(map(carrying, made)) if isinstance(made, tuple) else carrying(made)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -112,11 +119,26 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
         found = super().__array_function__(function, types, args, kwargs)
         return type(found)(map(carrying, found)) if type(found) in (tuple, list) else found
 
+    @property
+    def dtype(self) -> Any:
+        """What the user's code is told is what it made: floats. NumPy's own code sees objects."""
+        held = _DTYPE.__get__(self)
+        return held if _package(sys._getframe(1)) in OF_THEIR_OWN else np.dtype(float)
+
+    @dtype.setter
+    def dtype(self, given: Any) -> None:
+        _DTYPE.__set__(self, given)
+
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """The numbers as another kind; as floats, Values stay what they are."""
-        if np.dtype(dtype).kind == "f" and holds_values(self):
+        """The numbers as another kind; as floats and as objects, Values stay what they are."""
+        if np.dtype(dtype).kind in "fO" and holds_values(self):
             return self.copy()
         return _numbers(self).astype(dtype, *args, **kwargs)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """The array without axes of length 1; in one without axes, `[()]` is the number."""
+        found = super().squeeze(axis)
+        return found if found.ndim else found.view(ValueScalar)
 
     def round(self, decimals: Any = 0, out: Any = None) -> Any:
         """np.round of the elements."""
@@ -126,6 +148,8 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
 
     def __float__(self) -> Any:
         """The one element: inside of a trace, float() passes a Value on."""
+        if self.size != 1:
+            raise TypeError("only length-1 arrays can be converted to Python scalars")  # as NumPy says it
         x = self.item()
         return x if isinstance(x, Value) and x._trace else float(x)
 
@@ -135,6 +159,76 @@ class ValueArray(np.ndarray):  # type: ignore[type-arg]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.view(np.ndarray).__reduce_ex__(protocol)
+
+
+class ValueScalar(ValueArray):
+    """What a function of NumPy's gives for an array without axes: a number with the methods of an array, as np.float64 is.
+
+    Code for numbers and arrays alike begins with `x = np.asarray(x)`, and calls `.sum()` and `.squeeze()` of what it computes.
+    A number does not change: after `b = a; b += 1.0`, a is what it was. What is made of it (`.reshape(1)`) is an array.
+    """
+
+    is_scalar = False
+
+    @staticmethod
+    def of(x: Value) -> ValueScalar:
+        """Return such a number."""
+        made: ValueScalar = _boxed(x).view(ValueScalar)
+        made.is_scalar = True
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if not self.is_scalar:
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        return getattr(self.item(), name)
+
+    @property
+    def __class__(self) -> Any:
+        return np.float64 if self.is_scalar else ValueScalar
+
+    @__class__.setter
+    def __class__(self, cls: Any) -> None:
+        raise TypeError("__class__ assignment of a number")
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        return ValueScalar.of(found) if isinstance(found, Value) and type(place) is tuple and not place else found
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if self.is_scalar else self.view(ValueArray), spec)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.item())
+
+    def __round__(self, digits: Any = None) -> Any:
+        return round(self.item()) if digits is None else round(self.item(), digits)
+
+    def __floor__(self) -> Any:
+        return math.floor(self.item())
+
+    def __ceil__(self) -> Any:
+        return math.ceil(self.item())
+
+    def __trunc__(self) -> Any:
+        return math.trunc(self.item())
+
+    def __setitem__(self, place: Any, x: Any) -> None:
+        if self.is_scalar:
+            raise TypeError("'numpy.float64' object does not support item assignment")
+        super().__setitem__(place, x)
+
+
+def _in_place(name: str, operation: Any) -> None:
+    in_array = getattr(np.ndarray, name)
+
+    def change(self: ValueScalar, x: Any) -> Any:
+        return operation(self, x) if self.is_scalar else in_array(self, x)
+
+    setattr(ValueScalar, name, change)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    _in_place(f"__i{_name}__", getattr(operator, _name))
 
 
 def _plain(x: Any) -> Any:

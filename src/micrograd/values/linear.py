@@ -222,7 +222,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
         return bool(abs(y) < math.inf and abs(x - y) <= atol + rtol * abs(y))
 
     made = np.frompyfunc(one, 2, 1)(*[np.asarray(v, dtype=object) for v in (a, b)])
-    return made.astype(bool) if isinstance(made, np.ndarray) else made
+    return made.astype(bool) if isinstance(made, np.ndarray) else np.bool_(made)
 
 
 def gradient(f: Any, spacing: Any = 1.0, *more: Any, axis: Any = None, edge_order: int = 1) -> Any:
@@ -274,10 +274,20 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     return _each(lambda x: math.pow(base, x), np.linspace(start, stop, num, endpoint))
 
 
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """np.select: the first choice whose condition holds."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    found = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
+        found = np.where(condition, choice, found)
+    return found
+
+
 OWN: dict[str, Callable[..., Any]] = {
     "solve": solve, "inv": inv, "det": det, "cholesky": cholesky, "interp": interp, "searchsorted": searchsorted,
     "slogdet": slogdet, "median": median, "quantile": quantile, "percentile": percentile, "digitize": digitize,
     "round": rounded, "around": rounded, "sinc": sinc, "nan_to_num": nan_to_num, "isclose": isclose,
     "gradient": gradient, "cov": cov, "corrcoef": corrcoef, "nansum": nansum, "logspace": logspace,
-    "real": lambda x: _each(lambda v: v, x),
+    "select": select, "real": lambda x: _each(lambda v: v, x),
 }  # fmt: skip

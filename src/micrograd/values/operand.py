@@ -38,8 +38,10 @@ def bound(how: str, x: Any) -> float | None:
     that of the exact number, as Python's own comparisons have it, with the float above it for lt and ge, with the one below for
     le and gt. None is equal to it, so nan stands for it in eq and ne.
     """
-    if isinstance(x, float):
+    if issubclass(type(x), float):
         return float(x)
+    if has_axes(x):
+        return None
     import sys
     from math import inf, nan, nextafter
     from numbers import Integral, Real
@@ -131,7 +133,9 @@ def has_axes(x: Any) -> bool:
     """Whether x is an array of NumPy's, with axes or of objects: it asks for the result of each element (arrays.py)."""
     if not hasattr(x, "__array_ufunc__"):
         return False
-    return bool(getattr(x, "ndim", 0)) or bool(getattr(getattr(x, "dtype", None), "hasobject", False))
+    if getattr(x, "ndim", 0) or getattr(x, "carries_values", False):
+        return True
+    return bool(getattr(getattr(x, "dtype", None), "hasobject", False))
 
 
 def foreign(x: Any) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -161,7 +162,17 @@ def array_ufunc(self: Value, ufunc: Any, method: str, *inputs: Any, **options: A
         result = made(*[boxed(x, np) for x in inputs], **options)
     if NAMES.get(name, name) in TRUTHS and "out" not in options:
         return np.asarray(result, dtype=bool)[()]
-    return result
+    return _carrying(result, method == "__call__") if self._trace else result
+
+
+def _carrying(result: Any, of_array: bool) -> Any:
+    """Inside of a trace, an array or a number that goes through the functions that NumPy has for floats."""
+    buffers = sys.modules.get("micrograd.values.buffers")
+    if buffers is None or not engine.NATIVE:
+        return result
+    if isinstance(result, tuple):
+        return tuple([_carrying(part, of_array) for part in result])
+    return buffers.ValueScalar.of(result) if of_array and isinstance(result, Value) else buffers.carrying(result)
 
 
 def must_hold_values(out: Any, way_out: str) -> None:
@@ -210,7 +221,7 @@ def numbers_only(error: BaseException) -> str | None:
 
     In an array NumPy asks none of its elements: what has no loop for objects, as np.linalg.det, is refused in words on dtypes.
     """
-    if not isinstance(error, (TypeError, AttributeError)):
+    if not isinstance(error, (TypeError, AttributeError)) and "numpy.object_" not in str(error):
         return None
     text, frames, at = str(error), [], error.__traceback__
     while at is not None:
@@ -221,7 +232,8 @@ def numbers_only(error: BaseException) -> str | None:
         if not inside or inside[-1] is not frames[-1] or " object has no attribute " not in text:
             return None
     elif not any(
-        part in text for part in ("dtype('O')", "not supported for the input types", "loop of ufunc does not")
+        part in text
+        for part in ("dtype('O')", "not supported for the input types", "loop of ufunc does not", "not inexact")
     ):
         return None
     if inside:
@@ -268,4 +280,6 @@ def array_function(self: Value, function: Any, types: Any, args: Any, kwargs: An
     if name == "insert" and not isinstance(args[0], Value):  # it would convert the Value to the dtype of the array
         args = (np.asarray(args[0], dtype=object), *args[1:])
     result = function(*[inside(a) for a in args], **{key: inside(a) for key, a in kwargs.items()})
-    return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 and name not in LIKE else result
+    if isinstance(result, np.ndarray) and result.ndim == 0 and name not in LIKE:
+        return result[()]
+    return _carrying(result, False) if self._trace else result
