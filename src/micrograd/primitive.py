@@ -75,3 +75,7 @@ def primitive(*partials: Callable[..., Any], name: str = "") -> Callable[[Callab
 def _is_bare(function: Callable[..., Any]) -> bool:
     """Whether this is `@primitive` without its parentheses: a partial takes the output too, so two inputs or more."""
     return hasattr(function, "__code__") and function.__code__.co_argcount < 2
+
+
+# Functions of this package that make one node for a whole sum -> the same as loops over numbers, which typed tapes run instead.
+AS_LOOPS: dict[Any, Any] = {}

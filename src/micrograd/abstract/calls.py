@@ -34,6 +34,7 @@ from micrograd.core import forms, prelude
 from micrograd.core.errors import CannotLower
 from micrograd.core.lower import lower
 from micrograd.ir.forms import BOOL
+from micrograd.primitive import AS_LOOPS
 
 DEEPEST = 90  # calls inside of each other
 _SAFE = (math, itertools, builtins)
@@ -198,7 +199,7 @@ class Calls(Generators):
         found = found or self.transform(function, args, keywords)
         if found is not None:
             return found
-        instead = prelude.instead_of(function) or lists.INSTEAD.get(function) if _hashable(function) else None
+        instead = _instead_of(function) if _hashable(function) else None
         if instead is not None:
             if (
                 all(isinstance(x, Const) for x in (*args, *keywords.values()))
@@ -295,6 +296,11 @@ class Calls(Generators):
         if isinstance(value, Ref) and self.cell(value).key[0] in ("object", "pool"):
             return self.bind(self.special(value, name), lambda f: self.call(f, [], {}))
         return self.raised(TypeError(f"{cls.__name__}() argument must be a number"))
+
+
+def _instead_of(function: Any) -> Any:
+    """Return the plain Python that is interpreted in place of a function; None where there is none."""
+    return prelude.instead_of(function) or lists.INSTEAD.get(function) or AS_LOOPS.get(function)
 
 
 def _hashable(x: Any) -> bool:

@@ -16,7 +16,7 @@ from micrograd import math
 from micrograd.engine import apply
 from micrograd.math import stop_gradient, where
 from micrograd.ops import OPS
-from micrograd.primitive import primitive
+from micrograd.primitive import AS_LOOPS, primitive
 
 DIV = OPS["div"]  # of IEEE: inf and nan where Python's `/` raises an error for numbers, as compiled code does
 
@@ -95,6 +95,76 @@ def cholesky(a: Any) -> list[list[Any]]:
         row.append(math.sqrt(a[i][i] - math.dot(row, row)))
         found.append(row)
     return [row + [0.0] * (n - len(row)) for row in found]
+
+
+# ---- the same as loops over numbers, for typed tapes: the same sums in the same order. Values take the functions above, which
+# make one node for a whole sum.
+
+
+def _lu_by_loops(a: Any) -> tuple[list[list[Any]], list[Any]]:
+    n, width = len(a), len(a[0])
+    a = [[1.0 * a[i][j] for j in range(width)] for i in range(n)]
+    order: list[Any] = [float(i) for i in range(n)]
+    for k in range(n):
+        for i in range(k + 1, n):
+            larger = math.gt(math.abs(a[i][k]), math.abs(a[k][k]))
+            for j in range(width):
+                upper, lower = a[k][j], a[i][j]
+                a[k][j], a[i][j] = where(larger, lower, upper), where(larger, upper, lower)
+            first, second = order[k], order[i]
+            order[k], order[i] = where(larger, second, first), where(larger, first, second)
+        for i in range(k + 1, n):
+            factor = apply(DIV, a[i][k], a[k][k])
+            a[i][k] = factor
+            for j in range(k + 1, width):
+                a[i][j] = a[i][j] - factor * a[k][j]
+    return a, order
+
+
+def _lu_solve_by_loops(factors: tuple[list[list[Any]], list[Any]], b: Any) -> list[Any]:
+    a, order = factors
+    n = len(order)
+    x = [0.0 for _ in range(n)]
+    for i in range(n):
+        total = 0.0
+        for k in range(n):
+            total = total + where(math.eq(order[i], float(k)), b[k], 0.0)
+        x[i] = total
+    for i in range(1, n):
+        total = 0.0
+        for k in range(i):
+            total = total + a[i][k] * x[k]
+        x[i] = x[i] - total
+    x[n - 1] = apply(DIV, x[n - 1], a[n - 1][n - 1])
+    for i in range(n - 2, -1, -1):
+        total = 0.0
+        for k in range(i + 1, n):
+            total = total + a[i][k] * x[k]
+        x[i] = apply(DIV, x[i] - total, a[i][i])
+    return x
+
+
+def _cholesky_by_loops(a: Any) -> list[list[Any]]:
+    n = len(a)
+    found = [[0.0 for _ in range(n)] for _ in range(n)]
+    for i in range(n):
+        for j in range(i):
+            total = 0.0
+            for k in range(j):
+                total = total + found[i][k] * found[j][k]
+            found[i][j] = apply(DIV, a[i][j] - total, found[j][j])
+        total = 0.0
+        for k in range(i):
+            total = total + found[i][k] * found[i][k]
+        found[i][i] = math.sqrt(a[i][i] - total)
+    return found
+
+
+def _solve_by_loops(a: Any, b: Any) -> list[Any]:
+    return lu_solve(lu(a), b)  # each as loops
+
+
+AS_LOOPS.update({lu: _lu_by_loops, lu_solve: _lu_solve_by_loops, cholesky: _cholesky_by_loops, solve: _solve_by_loops})
 
 
 SWEEPS = 30  # of Jacobi's method: far more than it takes
