@@ -90,6 +90,37 @@ TAPES = {
         "return %3\n} else {\n%0 = input 0\n%1 = const 1.5\n%2 = mul %0 %1\nreturn %2\n}\n%6 = result %5 0\nreturn %6 %1"
     ),
     "a pick": loop(HEAD + "%4 = gt %0 %1\n%5 = sqrt %2\n%6 = pick %4 %5 %0\n%7 = mul %6 %6\nreturn %7 %1"),
+    # The inner loop multiplies by what the outer one has summed up, and hands its own result on.
+    "a loop inside": loop(
+        HEAD + "%4 = loop 3 carry %0 with %1 %2 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = input 3\n"
+        "%4 = mul %0 %1\n%5 = mul %3 %2\n%6 = add %4 %5\nreturn %6\n}\n%5 = result %4 0\n%6 = add %1 %5\nreturn %5 %6"
+    ),
+    "a loop inside that forgets": loop(
+        HEAD + "%4 = loop 2 carry %1 %0 with %2 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = input 3\n"
+        "%4 = add %2 %3\nreturn %1 %4\n}\n%5 = result %4 0\n%6 = result %4 1\nreturn %5 %6"
+    ),
+    "a loop inside with a condition": loop(
+        HEAD + "%4 = loop 9 carry %0 with %1 while {\n%0 = input 0\n%1 = input 1\n%2 = lt %0 %1\nreturn %2\n} do {\n"
+        "%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = const 1.5\n%4 = mul %0 %3\n%5 = add %4 %3\nreturn %5\n}\n"
+        "%5 = result %4 0\n%6 = mul %1 %2\nreturn %5 %6"
+    ),
+    # The inner sqrt is of a constant in the first iteration, with an infinite slope, and of the third input from then on.
+    "a pole inside of a loop inside": loop(
+        HEAD + "%4 = const 0.0\n%5 = loop 2 carry %4 with %2 do {\n%0 = input 0\n%1 = input 1\n%2 = sqrt %0\n"
+        "%3 = mul %1 %1\n%4 = add %2 %3\nreturn %4\n}\n%6 = result %5 0\n%7 = mul %6 %0\nreturn %7 %1"
+    ),
+    "a choice inside of a loop inside": loop(
+        HEAD + "%4 = loop 3 carry %0 with %1 %2 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = gt %0 %1\n"
+        "%4 = choose %3 %0 %2 then {\n%0 = input 0\n%1 = input 1\n%2 = log %1\n%3 = add %0 %2\nreturn %3\n} else {\n"
+        "%0 = input 0\n%1 = const 1.5\n%2 = mul %0 %1\nreturn %2\n}\n%5 = result %4 0\nreturn %5\n}\n%5 = result %4 0\n"
+        "return %5 %1"
+    ),
+    "loops in three levels": loop(
+        HEAD
+        + "%4 = loop 2 carry %0 with %2 do {\n%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = loop 3 carry %1 with %0 do {\n"
+        "%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = sin %0\n%4 = mul %3 %1\nreturn %4\n}\n%4 = result %3 0\n"
+        "%5 = add %4 %0\nreturn %5\n}\n%5 = result %4 0\n%6 = add %1 %5\nreturn %5 %6"
+    ),
     "backwards": loop(HEAD + "%4 = mul %0 %2\n%5 = add %4 %3\nreturn %5 %1", "4 reverse carry %0 %1 with %2"),
 }
 POINTS = [[0.5, 1.25, 2.0], [3.0, -1.0, 0.5], [1.0, 1.0, 0.0], [0.0, 0.0, 1.5], [-2.0, 2.0, -3.0], [10.0, 2.0, 4.0]]
@@ -179,6 +210,19 @@ def test_no_state_is_kept_of_a_loop_without_a_bound():
     swept = passes.prune(passes.adjoint(tape, wrt(tape)))
     (one,) = loops(swept)
     assert one.results == one.carried
+
+
+def test_loops_inside_of_loops_are_joined_where_that_is_cheaper():
+    """An inner loop of many iterations, and a few numbers: nothing is kept of any iteration."""
+    inner = "%0 = input 0\n%1 = input 1\n%2 = input 2\n%3 = mul %0 %1\n%4 = add %3 %1\nreturn %4"
+    tape = loop(HEAD + f"%4 = loop 50 carry %0 with %2 do {{\n{inner}\n}}\n%5 = result %4 0\nreturn %5 %1")
+    swept = passes.prune(passes.adjoint(tape, wrt(tape)))
+    assert len(loops(swept)) == 1
+    (outer,) = loops(swept)
+    (nested,) = loops(outer.body)
+    assert outer.results == outer.carried and nested.results == nested.carried and not (outer.reverse or nested.reverse)
+    xs = [0.3, 0.2, 0.9]
+    assert all(close(x, y, 1e-12, 1e-12) for x, y in zip(run(swept, xs), plain(tape, xs), strict=True))
 
 
 def test_forward_mode_by_several_numbers_is_one_loop():

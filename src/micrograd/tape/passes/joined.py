@@ -51,7 +51,7 @@ class Joined(NamedTuple):
 
 
 class _Unsuited(Exception):
-    """A body has active arrays, or loops of its own."""
+    """A body has active arrays."""
 
 
 def joined(op: Loop, given: Sequence[Shape], active: Sequence[bool]) -> Joined | None:
@@ -181,7 +181,7 @@ class _Tangents:
         self.at: list[int] = []
         self.moves: dict[int, Directions] = {}
         self.pairs, self.slopes = 0, 0.0  # operands that an adjoint gives something, and what their slopes cost
-        self.results: dict[int, list[int]] = {}  # place of a choice that moves -> its results,
+        self.results: dict[int, list[int]] = {}  # place of a choice or a loop that moves -> its results,
         self.inside: dict[int, list[Directions]] = {}  # and their tangents
         for i, (op, args) in enumerate(zip(body.ops, body.args)):
             if op is CONST:
@@ -192,6 +192,8 @@ class _Tangents:
                     self.moves[i] = moves[args[0]]
             elif isinstance(op, Choose) and any(a in self.moves for a in args[1:]):
                 self._choose(i, op, args)
+            elif isinstance(op, Loop) and any(a in self.moves for a in args):
+                self._loop(i, op, args)
             else:
                 self._write(i, op, args)
 
@@ -300,6 +302,109 @@ class _Tangents:
             inside[n][k] = results[number], reach
         self.inside[i] = inside
 
+    def _loop(self, i: int, op: Loop, args: tuple[int, ...]) -> None:
+        """A loop that moves is one that carries the tangents of its carried values too, and those of invariants along."""
+        b = self.builder
+        carried, invariants, over = op.groups(args)
+        inner = _Inside(op, [self.of(a) for a in carried], [self.of(a) for a in invariants])
+        times, body = op.iterations or 10, inner.sweep.body
+        kept = len({c for c, _ in inner.pairs}) + _calls(body) + 1
+        self.pairs += round(times * inner.sweep.pairs)
+        self.slopes += times * (inner.sweep.slopes + KEPT * kept)
+        zero = b.const(0.0)
+        begin = [self.of(carried[c]).get(k) for c, k in inner.pairs]
+        ways = dict(zip(inner.pairs, begin))
+        carry = [self.at[a] for a in carried] + [zero if way is None else way[0] for way in begin]
+        carry += [flag(b, None if (way := ways[pair]) is None else way[1]) for pair in inner.flagged]
+        steady = [self.at[a] for a in invariants] + [self.of(invariants[n])[k][0] for n, k in inner.steady]
+        steady += [int(self.of(invariants[n])[k][1]) for n, k in inner.steady_flags]
+        results = b.loop(
+            inner.body(), carry, steady, [self.at[a] for a in over], op.iterations, inner.condition(), op.reverse
+        )
+        self.at.append(-1)  # nothing but its results is read
+        self.results[i] = results[: op.carried] + results[len(carry) :]
+        found: list[Directions] = [{} for _ in range(op.results)]
+        for number, (c, k) in enumerate(inner.pairs, op.carried):
+            reach: Reach = True
+            if (c, k) in inner.flagged:
+                reach = results[op.carried + len(inner.pairs) + inner.flagged.index((c, k))]
+            found[c][k] = results[number], reach
+        self.inside[i] = found
+
+
+class _Inside:
+    """A loop in a body, with tangents in the directions of its operands; which of them it carries is found by trying."""
+
+    def __init__(self, op: Loop, carried: Sequence[Directions], invariants: Sequence[Directions]) -> None:
+        self.op, tape = op, single_inputs(op.body)
+        self.pairs = [(c, k) for c, found in enumerate(carried) for k in found]
+        self.flagged = [
+            (c, k) for c, k in self.pairs if is_flag(carried[c][k][1])
+        ]  # whether it is there is carried too
+        self.steady = [(n, k) for n, found in enumerate(invariants) for k in found]
+        self.steady_flags = [(n, k) for n, k in self.steady if is_flag(invariants[n][k][1])]
+        while not self._settled(tape):
+            pass
+
+    def _settled(self, tape: Tape) -> bool:
+        """Write the body; whether it gives no more tangents than were assumed, and those as surely."""
+        op = self.op
+        parts = [
+            op.carried,
+            len(self.pairs),
+            len(self.flagged),
+            op.invariants,
+            len(self.steady),
+            len(self.steady_flags),
+        ]
+        self.inputs = sum(parts) + op.elements + 1
+        b = self.builder = Builder(self.inputs)
+        rest = iter([b.input(n) for n in range(self.inputs)])
+        values, tangents, flags, invariants, steady, steady_flags = ([next(rest) for _ in range(n)] for n in parts)
+        self.given = [*values, *invariants, *rest]
+        moves: dict[int, Directions] = {}
+        for first, pairs, places, flagged, told in (
+            (0, self.pairs, tangents, self.flagged, flags),
+            (op.carried, self.steady, steady, self.steady_flags, steady_flags),
+        ):
+            reaches = dict(zip(flagged, told))
+            for (n, k), place in zip(pairs, places):
+                moves.setdefault(first + n, {})[k] = place, reaches.get((n, k), True)
+        self.sweep = _Tangents(b, tape, self.given, moves)
+        self.found = [self.sweep.of(o) for o in tape.outputs]
+        if any(self.found[op.carried :]):
+            raise _Unsuited
+        new = [(c, k) for c in range(op.carried) for k in self.found[c] if (c, k) not in self.pairs]
+        unsure = [(c, k) for c, k in self.pairs if k not in self.found[c] or self.found[c][k][1] is not True]
+        unsure = [pair for pair in unsure if pair not in self.flagged]
+        self.pairs += new
+        self.flagged += new + unsure
+        return not (new or unsure)
+
+    def body(self) -> Tape:
+        """The body with tangents."""
+        b, op, zero = self.builder, self.op, self.builder.const(0.0)
+        outputs = [self.sweep.at[o] for o in self.sweep.body.outputs]
+        ways = [self.found[c].get(k) for c, k in self.pairs]
+        told = [self.found[c].get(k) for c, k in self.flagged]
+        tangents = [zero if way is None else way[0] for way in ways]
+        flags = [flag(b, None if way is None else way[1]) for way in told]
+        return b.finish([*outputs[: op.carried], *tangents, *flags, *outputs[op.carried :]])
+
+    def condition(self) -> Tape | None:
+        """The condition, which reads no tangents."""
+        if self.op.condition is None:
+            return None
+        test = Builder(self.inputs)
+        numbers = [self.builder.args[p][0] for p in self.given]
+        return test.finish(test.inline(self.op.condition, [test.input(n) for n in numbers]))
+
+
+def _calls(body: Tape) -> int:
+    """How many functions of the C library an iteration calls, outside of choices."""
+    inner = sum((op.iterations or 10) * _calls(op.body) for op in body.ops if isinstance(op, Loop))
+    return inner + sum(price == CALL for price in map(_price, body.ops))
+
 
 def _price(op: Op) -> float:
     """What an instruction costs, in additions; that of a region, of all its instructions."""
@@ -322,6 +427,6 @@ def cost(body: Tape) -> float:
 def _cost_of_adjoint(op: Loop, moved: Sequence[int], pairs: int, slopes: float) -> float:
     """What an iteration and its adjoint cost together: one that keeps its states, and calls of functions."""
     plain = cost(op.body)
-    calls = sum(price == CALL for price in map(_price, op.body.ops))
+    calls = _calls(op.body)
     kept = sum(k < op.carried for k in moved) + calls + 1
     return plain + (plain - calls * CALL) + slopes + 2 * pairs + KEPT * kept
