@@ -328,6 +328,8 @@ export function startCourse(course, place) {
             const asked = stage.el.querySelector(".ask :is(input, button):enabled");
             const to = after ? session.state.question && asked || after.el.querySelector("input, button") : next;
             if (lost) to?.focus({ preventScroll: true });
+            const slim = root.classList.contains("slim"), calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+            if (slim && lost) card.el.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" }); // why it is right
           });
         } });
         cards.push(card);
