@@ -158,9 +158,7 @@ static PyObject *go_on(Call *c, int which, PyObject *x) {
 static void raise_clearer(Call *c, PyObject *result) {
     PyObject *type = NULL, *value = NULL, *traceback = NULL;
     if (result == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception) || (c->run->refused == NULL && !PyErr_ExceptionMatches(PyExc_TypeError) &&
-                                                         !PyErr_ExceptionMatches(PyExc_AttributeError)))
-            return; /* as it is */
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) return; /* as it is */
         PyErr_Fetch(&type, &value, &traceback);
         PyErr_NormalizeException(&type, &value, &traceback);
         if (traceback != NULL) PyException_SetTraceback(value, traceback);

@@ -114,6 +114,13 @@ def is_tracing() -> bool:
     return before != 0
 
 
+def _is_inside() -> bool:
+    """Whether this thread is inside a trace of Values, and not in a run on plain numbers."""
+    before = observed.set_trace(0)
+    observed.set_trace(before)
+    return before not in (0, ON_NUMBERS)
+
+
 def is_replayed() -> bool:
     """Whether this thread is inside a trace that will be replayed for other numbers."""
     return bool(_begun.__dict__.get("frozen", 0))
@@ -158,18 +165,17 @@ def in_place_of(numbers: Sequence[float], end: CodeType) -> Iterator[list[Value]
 
 def trace(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
-    allowed: tuple[str, ...] = (),
 ) -> Trace:  # fmt: skip
     """Run f on Values of these numbers, arranged as `shape`, and write down what it computed.
 
     With `frozen`, the tape will be replayed for other numbers: whatever a trace cannot see is a TraceError. Without, it is
     used once, for these, and `.data` is as harmless as in eager code; but where compiled code takes the number of a Value, the
     derivative would be lost without a word, so that is a TraceError too. isinstance sees the classes of `origins`, the
-    arguments as given; `allowed` may be read.
+    arguments as given.
     """
     if hooks.trace is not None:
         return cast("Trace", hooks.trace(f, shape, values, has_aux, origins))
-    return run(f, shape, values, frozen, has_aux, origins, allowed).written()
+    return run(f, shape, values, frozen, has_aux, origins).written()
 
 
 class Run:
@@ -262,22 +268,25 @@ def newly_watched() -> bool:
 
 def run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
-    allowed: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
     """Run f on Values of these numbers, as `trace` does; once more where SciPy's functions have failed and take Values now."""
     _watch_numpy()
     before = _watched
     try:
-        return _run(f, shape, values, frozen, has_aux, origins, allowed)
-    except Exception:
+        return _run(f, shape, values, frozen, has_aux, origins)
+    except Exception as error:
         if not newly_watched() and _watched == before:
-            raise
-    return _run(f, shape, values, frozen, has_aux, origins, allowed)
+            plain = (
+                None if _is_inside() else _raised_by_numbers(f, shape, values if origins is None else origins, error)
+            )
+            if plain is None:
+                raise
+            raise plain from None
+    return _run(f, shape, values, frozen, has_aux, origins)
 
 
 def _run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
-    allowed: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
     serial, before_it = next_trace(), _watched
     texts: list[str] = []  # what was made of Values in strings
@@ -335,7 +344,7 @@ def _run(
         elif how == "repr()":
             answer = outer(how, v, other, result) if outer is not None else None
             return text_of(v, other) if answer is None and v._trace == serial else answer
-        elif frozen and how not in allowed and not (how == "hash()" and not v._trace):  # whoever else watches
+        elif frozen and not (how == "hash()" and not v._trace):  # whoever else watches
             refuse(how)
         else:
             if outer is not None:
@@ -380,8 +389,10 @@ def _run(
         kinds.end(serial)
     if refused:
         if newly_watched() or _watched != before_it:  # an inner trace may have found them
-            return _run(f, shape, values, frozen, has_aux, origins, allowed)
-        raise (_own_exception(f, shape, values, origins) if outer is None and not allowed else None) or refused[0]
+            return _run(f, shape, values, frozen, has_aux, origins)
+        raise (_own_exception(f, shape, values if origins is None else origins) if outer is None else None) or refused[
+            0
+        ]
     made.inner = begun[inside:]
     made.take(result, has_aux)
     if frozen:
@@ -432,11 +443,17 @@ def ended(run: Any, result: Any, has_aux: bool) -> Run:
 def failure(f: Any, run: Any, shape: Shape, error: Exception | None) -> Exception | None:
     """Return the exception to raise after such a run of f; None for the one that f has raised."""
     if run.refused:
-        return _own_exception(f, shape, peek(run.inputs), run.origins) or run.refused[0]  # type: ignore[no-any-return]
-    clearer = None if error is None else _clearer(f, error, False)
+        return _own_exception(f, shape, run.origins or peek(run.inputs)) or run.refused[0]  # type: ignore[no-any-return]
+    if error is None:
+        return None
+    clearer = _clearer(f, error, False)
     if clearer is not None:
         clearer.__cause__ = error
-    return clearer
+        return clearer
+    plain = _raised_by_numbers(f, shape, run.origins, error)
+    if plain is not None:
+        plain.__suppress_context__ = True
+    return plain
 
 
 # A result that is not a number is kept as it was in the traced run, so it must be of a type that holds no computed numbers.
@@ -565,15 +582,29 @@ INTEGER_WANTED = dict.fromkeys(
      for kind in ("list", "tuple", "str", "bytes")}  # fmt: skip
 
 
-def _own_exception(f: Any, shape: Shape, values: list[Any], origins: Sequence[Any] | None) -> Exception | None:
-    """The exception that f raises for these numbers, if its text is all that reads them; None without one."""
+def _own_exception(f: Any, shape: Shape, given: Sequence[Any]) -> Exception | None:
+    """The exception that f raises for the numbers themselves; None without one.
+
+    A TypeError may be caused by Values that the function has from outside.
+    """
+    if any(isinstance(x, Value) for x in given):
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            trace(f, shape, values, frozen=True, origins=origins, allowed=("float()", "format()"))
+            run_on_numbers(f, unflatten(shape, iter(given)))
             return None
         except Exception as error:
-            return None if isinstance(error, (TraceError, TypeError)) else error  # a Value itself may cause a TypeError
+            return None if isinstance(error, (TraceError, TypeError)) else error
+
+
+def _raised_by_numbers(f: Any, shape: Shape, given: Sequence[Any], error: Exception) -> Exception | None:
+    """The exception that f raises for the numbers themselves, where that of a run on Values shows a Value; else None."""
+    shown = [*error.args, *vars(error).values()]
+    if not any(isinstance(x, Value) or (isinstance(x, str) and "Value(data=" in str.__str__(x)) for x in shown):
+        return None
+    plain = _own_exception(f, shape, given)
+    return plain if type(plain) is type(error) else None
 
 
 def _clearer(f: Any, error: Exception, frozen: bool) -> Exception | None:
