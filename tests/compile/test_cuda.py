@@ -148,6 +148,15 @@ def by_path(x, y):
     return x - y
 
 
+def nested(k, x):
+    total = 0.0
+    for _ in range(12):
+        for _ in range(100):
+            x = x + 0.01 * math.sin(k * x) - 0.001 * x
+        total = total + x * x
+    return total
+
+
 X, Y = np.random.default_rng(1).uniform(-1.0, 1.0, (2, 9000))
 Z = np.random.default_rng(2).standard_normal((6, 9000))
 MARKET = {"in_axes": (None, None, None, 1)}
@@ -260,6 +269,13 @@ class TestRegions:
         assert same(found[0], want[0]) and all(same(a, b) for a, b in zip(found[1], want[1]))
         for k in (0, 50, 98):
             assert f(args[0][k], args[1][k])[1] == pytest.approx([by[k] for by in want[1]], rel=1e-12)
+
+    def test_loops_inside_of_loops_carry_their_tangents(self, gpu):
+        f = value_and_grad(nested, (0, 1))
+        found, want = vmap(f, device="cuda")(X[:200], Y[:200]), vmap(f)(X[:200], Y[:200])
+        assert same(found[0], want[0]) and all(same(a, b) for a, b in zip(found[1], want[1]))
+        kernel = vmap(f, device="cuda").source(X[:200], Y[:200])
+        assert sum(int(n) for n in re.findall(r"\.local\s+\.align \d+ \.b8\s+\w+\[(\d+)\]", kernel)) <= 8  # no states
 
     def test_lists_by_index(self, gpu):
         def picked(i, x, y):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_cuda import COLUMNS, NO_FORMULA, applied, by_path, functions, library, payoff, same, units
+from test_cuda import COLUMNS, NO_FORMULA, applied, by_path, functions, library, nested, payoff, same, units
 
 from micrograd import CompileError, Value, data, losses, math, nn, optim, value_and_grad, vmap
 from micrograd.compile.cuda import driver
@@ -213,6 +213,12 @@ def test_steps_that_stay_have_the_bits_of_the_cpu(name, how):
         ends = [(p.data, p.grad) for p in model.parameters()]
         found.append(([row["loss"] for row in history.rows], ends, optimizer.state_dict()))
     assert found[0] == found[1]
+
+
+def test_loops_inside_of_loops_carry_their_tangents():
+    f = value_and_grad(nested, (0, 1))
+    found, want = vmap(f, device="cuda")(X, Y), vmap(f)(X, Y)
+    assert same(found[0], want[0]) and all(same(a, b) for a, b in zip(found[1], want[1]))
 
 
 def test_a_while_loop_without_a_bound_carries_its_tangents():
