@@ -131,6 +131,12 @@ def test_every_page_of_the_site_is_there_in_german_and_leads_to_german_pages(vis
     assert "# mine" in page.inner_text(".cm-content")
     words = set(re.findall(r"\b[a-z]+\b", page.inner_text("header") + page.inner_text(".task-text")))
     assert not words & {"the", "and", "of", "with", "which"}
+    rooms = {key: f"{key}.html" for key in ("course", "explore", "watch", "workshop")}
+    cells = site.in_every_language("console", rooms, site.console)
+    (tmp_path / "console.de.html").write_text(cells["console.de.html"], encoding="utf-8")
+    page = visit((tmp_path / "console.de.html").as_uri(), width=390, height=844)
+    ends = page.evaluate("[...document.querySelectorAll('.top > *')].map((one) => one.getBoundingClientRect().right)")
+    assert len(ends) > 6 and max(ends) <= 390
 
 
 def test_what_a_translation_lacks_is_named_and_shown_in_english(
