@@ -87,6 +87,9 @@ def _judged(point: _Point, k: int, of: _Point, ours: list[float]) -> tuple[str, 
             )
             if smooth and all(near[:2]):
                 continue
+            if any(s != s for s in slopes):
+                worst = "unsettled", told
+                continue
             tied = abs(slopes[0] - slopes[1]) > 1e-3 * size + 1e-6 * unit and min(slopes[:2]) <= got <= max(slopes[:2])
             if not smooth and (any(near) or tied or got != got):
                 worst = "kink", told

@@ -154,6 +154,43 @@ def test_numbers_and_values_outside_of_transforms_go_on_as_before():
         optimize.brentq(math.sin)
 
 
+def test_threads_meet_a_function_of_scipy_for_the_first_time_together():
+    program = """
+        import sys, threading
+        sys.setswitchinterval(1e-6)
+        from scipy import interpolate, optimize
+        from micrograd import grad, value_and_grad
+        curve = interpolate.CubicSpline([0.0, 1.0, 2.0, 4.0], [0.0, 1.0, 8.0, 64.0])
+        code, start, found = optimize.brentq.__code__, threading.Barrier(8), []
+        def run(k):
+            start.wait()
+            try:
+                if k % 2:  # eager Python, and numbers beside it
+                    found.append((grad(lambda x: float(curve(x)))(3.0), grad(grad(lambda x: float(curve(x))))(3.0)))
+                else:
+                    root = value_and_grad(lambda a: optimize.brentq(lambda t: t * t - a, 0.0, 9.0))
+                    found.append((root(9.0), float(curve(3.0))))
+            except Exception as error:
+                found.append(repr(error))
+        threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+        for t in threads: t.start()
+        for t in threads: t.join()
+        for x in sorted(map(str, found)): print(x)
+        again = optimize.brentq.__code__
+        assert again is not code and (again.co_name, again.co_filename) == (code.co_name, code.co_filename)
+        grad(lambda a: optimize.bisect(lambda t: t * t - a, 0.0, 9.0))(9.0)
+        assert optimize.brentq.__code__ is again
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, env=os.environ, check=True
+    )
+    rows = found.stdout.splitlines()
+    assert len(rows) == 8 and len(set(rows)) == 2, found.stdout
+    assert [eval(row) for row in (rows[0], rows[-1])] == [
+        ((pytest.approx(3.0), pytest.approx(1.0 / 6.0)), pytest.approx(27.0)), (pytest.approx(27.0), pytest.approx(18.0))
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "way", ["grad(f)(3.0)", "jit(grad(f))(3.0)", "grad(f)(Value(3.0)).data", "vmap(grad(f))([3.0])[0]"]
 )

@@ -6,12 +6,18 @@ or in what f returns, they are computed here: splines from the coefficients that
 and roots by micrograd.solvers, whose results have the derivatives of the integral and of the root itself.
 
 Nothing is assigned in any module of SciPy's. Each of these functions gets a first line (as code of its own, with the same
-name, parameters, file and line), which asks here if a trace is running, and goes on to what it was; numbers take that way, too.
+name, parameters, file and line), which asks here if a trace is running in this thread, and goes on to what it was; numbers take
+that way, too. native/standard.c does the same to the functions of math, for the same reason: they are called by packages that
+nobody here has written, under any name, as default arguments and as methods of objects that were made before. A view of
+the globals of the user's function reaches none of these, and code that is there for the time of one trace alone would be
+exchanged while other threads are about to call it. It stays, then: it is put in place once, under a lock, where a function of
+Values has met compiled code; the object, its defaults, its signature and how it is pickled are what they were.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +27,7 @@ from micrograd import math
 from micrograd.engine import Value
 from micrograd.errors import MicrogradError, TraceError
 from micrograd.math import stop_gradient
+from micrograd.signals import interrupted_later
 from micrograd.tape.trace import is_replayed, is_tracing
 from micrograd.values.callsite import calling_lines
 
@@ -516,11 +523,18 @@ TWINS: dict[tuple[str, str], Callable[..., Any]] = {
     ("scipy.optimize._minpack_py", "_root_hybr"): _root_hybr,
 }
 _waiting = set(TWINS)
+_lock = threading.Lock()
+watched = 0  # how many functions ask here by now
 
 
-def watch() -> bool:
-    """Let the functions of those modules that are there by now ask here; return whether there were any new ones."""
-    before = len(_waiting)
+def watch() -> None:
+    """Let the functions of those modules that are there by now ask here."""
+    with interrupted_later(), _lock:
+        _watch()
+
+
+def _watch() -> None:
+    global watched
     for place in [p for p in _waiting if p[0] in sys.modules]:
         owner: Any = sys.modules[place[0]]
         *path, name = place[1].split(".")
@@ -529,10 +543,10 @@ def watch() -> bool:
         function = vars(owner).get(name) if owner is not None else None
         if function is None and getattr(getattr(sys.modules[place[0]], "__spec__", None), "_initializing", False):
             continue  # it is being imported
-        _waiting.discard(place)
         if isinstance(function, types.FunctionType):
             _ask_first(function, TWINS[place])
-    return len(_waiting) < before
+        _waiting.discard(place)
+        watched += 1
 
 
 def _ask_first(function: types.FunctionType, twin: Callable[..., Any]) -> None:

@@ -255,15 +255,23 @@ def _watch_numpy() -> None:
             importlib.import_module("micrograd.values.buffers")
 
 
-_watched = 0  # how often functions of SciPy's were found that take Values from then on
+_looked = threading.local()  # by thread: how many functions of SciPy's took Values when it looked last
 
 
-def newly_watched() -> bool:
-    """Let functions of SciPy's take Values (solvers/of_scipy.py); whether there were any that did not before."""
-    global _watched
-    found = "scipy" in sys.modules and bool(importlib.import_module("micrograd.solvers.of_scipy").watch())
-    _watched += found
-    return found
+def _watched() -> int:
+    """How many functions of SciPy's take Values by now."""
+    found = sys.modules.get("micrograd.solvers.of_scipy")
+    return 0 if found is None else int(found.watched)
+
+
+def newly_watched(before: int | None = None) -> bool:
+    """Let functions of SciPy's take Values (solvers/of_scipy.py); whether there are more than before, or than it knew."""
+    if "scipy" not in sys.modules:
+        return False
+    importlib.import_module("micrograd.solvers.of_scipy").watch()
+    now, known = _watched(), getattr(_looked, "count", 0) if before is None else before
+    _looked.count = now
+    return now > known
 
 
 def run(
@@ -271,11 +279,11 @@ def run(
 ) -> Run:  # fmt: skip
     """Run f on Values of these numbers, as `trace` does; once more where SciPy's functions have failed and take Values now."""
     _watch_numpy()
-    before = _watched
+    before = _watched()
     try:
         return _run(f, shape, values, frozen, has_aux, origins)
     except Exception as error:
-        if not newly_watched() and _watched == before:
+        if not newly_watched(before):  # an inner trace, or another thread, may have found them
             plain = (
                 None if _is_inside() else _raised_by_numbers(f, shape, values if origins is None else origins, error)
             )
@@ -288,7 +296,7 @@ def run(
 def _run(
     f: Any, shape: Shape, values: list[Any], frozen: bool, has_aux: bool = False, origins: Sequence[Any] | None = None,
 ) -> Run:  # fmt: skip
-    serial, before_it = next_trace(), _watched
+    serial, before_it = next_trace(), _watched()
     texts: list[str] = []  # what was made of Values in strings
     refused: list[TraceError] = []  # an `except` of the user's may have caught it
     outer_watch = observed.set_watch(None, None)
@@ -388,7 +396,7 @@ def _run(
             observed.set_trace(before)
         kinds.end(serial)
     if refused:
-        if newly_watched() or _watched != before_it:  # an inner trace may have found them
+        if newly_watched(before_it):
             return _run(f, shape, values, frozen, has_aux, origins)
         raise (_own_exception(f, shape, values if origins is None else origins) if outer is None else None) or refused[
             0
