@@ -53,6 +53,23 @@ def test_a_rebuilt_and_a_simplified_tape_give_the_same(seed):
             assert outcome(again, arguments) == outcome(tape, arguments)
 
 
+def test_each_region_is_pruned_once_however_deep_it_is():
+    b = Builder([F64] * 30)
+
+    def inside(k):
+        if k == len(b.params):
+            return [b.params[0], b.emit("mul", b.params[0], b.params[1])]
+        condition = b.emit("lt", b.params[k], b.const(0.0))
+        return b.choose(condition, lambda: inside(k + 1), lambda: [b.params[k], b.const(2.0)])
+
+    tape = b.finish(inside(0)[:1])
+    before = outcome(tape, [-1.0] * 30)
+    prune(tape)  # a billion steps, if each region looked twice at those inside of it
+    check(tape)
+    assert outcome(tape, [-1.0] * 30) == before
+    assert not any(place.op == "mul" for place in walk(tape))  # the second result is not needed
+
+
 def test_what_does_not_change_is_computed_before_a_loop():
     b = Builder(["f64[]", F64])
     xs, x = b.params

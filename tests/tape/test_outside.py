@@ -272,3 +272,10 @@ class TestWhatChanges:
             mg.vmap(lambda x: x * array.array("d", [x])[0])(np.ones(3))
         with pytest.raises(mg.TraceError, match="a random number was drawn"):
             mg.vmap(lambda x: x * random.random())(np.ones(3))
+
+    def test_a_text_with_all_digits_is_no_way_out_of_a_derivative(self, mg):
+        for spec in (".15f", ".17g", "+.18e"):
+            with pytest.raises(mg.TraceError, match=r"all digits of a Value.*test_outside\.py"):
+                mg.grad(lambda x, spec=spec: x * len(format(x, spec)))(0.3)
+            assert format(mg.Value(0.3), spec) == format(0.3, spec)
+        assert mg.grad(lambda x: x * len(f"{x:.6f}"))(0.3) == 8.0  # to print it
