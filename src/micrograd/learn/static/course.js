@@ -68,8 +68,8 @@ export function startCourse(course, place) {
   }
   /** See how high the questions are that are answered in the text. */
   function reckon() {
-    const cards = [...article.querySelectorAll(".task:not(.done, .at-picture, :has(.cm-editor))")].map((one) => one.offsetHeight);
-    asking = Math.min(SLIM_ASK, Math.max(0, ...cards));
+    const cards = [...article.querySelectorAll(".task:not(.done, .at-picture, :has(.cm-editor))")];
+    asking = Math.min(SLIM_ASK, Math.max(0, ...cards.map((one) => one.offsetHeight)));
     stage.refit();
   }
   const stage = createStage({ presets: course.graphs, first: course.graphs[0]?.key, compact: true, picks: pickLayer(),

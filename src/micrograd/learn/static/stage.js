@@ -211,7 +211,8 @@ export function createStage(host) {
     if (!shown.length || !shown[0].picture.el.clientWidth) return;
     const best = whole(), { zoom } = session.state; // 0: as it reads well; -1: all of it
     const least = layout.compact ? READABLE : host.compact ? 1 : host.whole ?? 0.6;
-    const scale = zoom > 0 ? zoom : zoom < 0 || best >= least ? Math.min(layout.compact ? LARGEST : 1.25, best) : layout.compact ? READABLE : 0.72;
+    const [start, limit] = layout.compact ? [READABLE, LARGEST] : [0.72, 1.25];
+    const scale = zoom > 0 ? zoom : zoom < 0 || best >= least ? Math.min(limit, best) : start;
     for (const view of shown) {
       view.picture.size(scale);
       view.map.update();
@@ -246,7 +247,8 @@ export function createStage(host) {
     if (!able) return ask.removeAttribute("style");
     const { on, cards, bends, room } = inPane(shown[0].picture);
     const best = besideCard(on(spot), cards, bends, { w: ask.offsetWidth, h: ask.offsetHeight }, room);
-    if (placed !== open_ && best.cost > CROWDED) { // decided once: the drawing must not jump while one types
+    const typed = placed === open_ && ask.querySelector("input")?.value; // the drawing must not jump while one types
+    if (!typed && best.cost > CROWDED) {
       crowded = open_;
       return anchor();
     }
