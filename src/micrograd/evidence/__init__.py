@@ -5,5 +5,6 @@ twice        two traces have to be the same, and what the function reaches has t
 plain_runs   a run on plain numbers has to give what the trace gives
 merged       a trace of many paths has to give what the path of each row gives, on rows that take all arms (arms)
 rounding     how far two sums of the same derivatives may be apart
+typed_runs   a typed kernel has to give what plain Python and eager code give
 checker      the comparisons, in the order in which they are made
 """

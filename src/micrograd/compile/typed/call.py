@@ -12,8 +12,9 @@ import copy
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import chain
-from math import isfinite
+from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from micrograd.abstract import Refused, errors, stage, staged
@@ -22,16 +23,15 @@ from micrograd.compile import worker
 from micrograd.compile.explain import Explanation, shortened
 from micrograd.compile.typed.entry import Entry, Installed, entry, installed
 from micrograd.compile.typed.kernel import Kernel, text
+from micrograd.evidence.typed_runs import SLOWER, SLOWER_EAGER, Oracle, Undecided, Wrong, equal, near, require
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import gradient, simplified
-from micrograd.transforms import Derived, grad
-from micrograd.tree import flatten, is_array, is_float64
+from micrograd.jacobians import jacfwd, jacobian, jacrev
+from micrograd.transforms import Derived, grad, value_and_grad
+from micrograd.tree import is_array, is_float64
 from micrograd.watch.guards import unchanged
 
-AT_MOST = 1.0  # seconds for a comparison, which are estimated from the time of the kernel
-SLOWER = 200  # plain Python takes at most so many times as long as a kernel, in the programs of benchmarks/gradbench
-SLOWER_EAGER = 1000  # the same for gradients by Values
 # After so many calls by way of Python, C is given the code, which takes some ms: once, and again for arrays of another length.
 OFTEN = {16**k for k in range(8)}
 ELSEWHERE = object()  # the answer for a call that is not followed here
@@ -283,35 +283,33 @@ class Variant:
         return chosen
 
     def prove(self, args: tuple[Any, ...]) -> None:
-        """Compare the kernel with plain Python and with eager gradients at these arguments, where that takes little time."""
+        """Compare the kernel with plain Python and with eager code at these arguments, as far as that takes little time."""
         start = time.perf_counter()
         try:
-            found = self.run(args, both=True)
+            found = self.found(args)
         except CheckFailed:
             return  # plain Python runs this call, and the next one is compared
         self.proved = True
         took = time.perf_counter() - start
+        with suppress(Undecided):
+            self.compare(args, found, Oracle(self.function, lambda: self.copied(args), took, self.staged.derivatives))
+
+    def found(self, args: tuple[Any, ...]) -> Any:
+        """Return what the kernel gives, to be compared."""
+        return self.run(args, both=True)
+
+    def compare(self, args: tuple[Any, ...], found: Any, oracle: Oracle) -> None:
+        """Compare the value and the gradient."""
         value, gradient = found if self.asked.argnums else (found, None)
-        inner = self.staged.derivatives
-        if took * (SLOWER_EAGER if inner else SLOWER) <= AT_MOST:
-            try:
-                plain = self.function(*self.copied(args))
-            except (ArithmeticError, ValueError):  # log(0.0), 1.0 / 0.0: compiled functions follow IEEE 754
-                return
-            except Exception as error:
-                raise Refused(f"plain Python raises {type(error).__name__}: {error}") from None
+        inner = oracle.derives
+        if oracle.affords(SLOWER_EAGER if inner else SLOWER):
+            plain = oracle.plain()
             if self.asked.argnums and type(plain) is int:
                 plain = float(plain)
-            if not (_near if inner else _equal)(value, plain):
-                raise _wrong("plain Python")
-        if self.asked.argnums and took * SLOWER_EAGER * (SLOWER_EAGER if inner else 1) <= AT_MOST:
+            require((near if inner else equal)(value, plain), "plain Python")
+        if self.asked.argnums and oracle.affords(SLOWER_EAGER * (SLOWER_EAGER if inner else 1)):
             argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
-            try:
-                eager = grad(self.function, argnums)(*self.copied(args))
-            except Exception as error:
-                raise Refused(f"eager code raises {type(error).__name__}: {error}") from None
-            if not _near(gradient, eager):
-                raise _wrong("eager code")
+            require(near(gradient, oracle.eager(grad(self.function, argnums))), "eager code")
 
     def copied(self, args: tuple[Any, ...]) -> Any:
         """Return the arguments for a run in Python, their arrays in the precision that the kernel has."""
@@ -422,27 +420,6 @@ class Variant:
             return x
 
         return like(args[n], (("argument", n),))
-
-
-class Wrong(Exception):
-    """A typed tape gives another result than plain Python, or than eager code."""
-
-
-def _wrong(oracle: str) -> Wrong:
-    return Wrong(
-        f"the typed tape gives another result than {oracle}\n"
-        "  This is a bug in micrograd; please report it. The function is traced instead."
-    )
-
-
-def _near(a: Any, b: Any) -> bool:
-    """Return whether two gradients agree within what rounding may do."""
-    x: list[Any] = []
-    y: list[Any] = []
-    if flatten(a, x) != flatten(b, y):
-        return False
-    size = max([abs(v) for v in y if isfinite(v)], default=0.0)
-    return all(u == v or (u != u and v != v) or abs(u - v) <= 1e-6 * size for u, v in zip(x, y))
 
 
 def _at(args: tuple[Any, ...], path: staged.Path) -> Any:
@@ -581,23 +558,42 @@ def _product(shape: Sequence[int]) -> int:
     return size
 
 
-def _equal(a: Any, b: Any) -> bool:
-    """Return whether two results have the same structure and the same bits; a nan is equal to a nan."""
-    if is_array(a) or is_array(b):
-        import numpy as np
+# ---- which functions are followed: plain ones, and what transforms make of them
 
-        return (
-            is_array(a)
-            and is_array(b)
-            and a.shape == b.shape
-            and _equal(np.asarray(a).tolist(), np.asarray(b).tolist())
-        )
-    if isinstance(a, dict) and isinstance(b, dict):
-        return list(a) == list(b) and all(_equal(a[key], b[key]) for key in a)
-    if isinstance(a, _COUNTED) and isinstance(b, _COUNTED):
-        return type(a) is type(b) and len(a) == len(b) and all(map(_equal, a, b))
-    if isinstance(b, (float, int)):
-        return type(a) is type(getattr(b, "item", lambda: b)()) and (repr(a) == repr(getattr(b, "item", lambda: b)()))
-    if hasattr(b, "item") and getattr(b, "shape", None) == ():
-        return repr(a) == repr(b.item())
-    return bool(a is b or a == b)
+JACOBIANS = {jacobian: None, jacfwd: True, jacrev: False}  # whether by forward sweeps
+
+
+def calls_of(f: Callable[..., Any]) -> Calls | None:
+    """Return what follows the calls of a function, or of a transform of one; None for anything else."""
+    if _is_plain(f):
+        return Calls(f, Asked(True, (), False), Variant)
+    if not isinstance(f, Derived):
+        return None
+    transform, inner, (argnums, has_aux) = f.made_of
+    if has_aux:
+        return None
+    wanted = tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
+    asked = Asked(transform is value_and_grad, wanted, not isinstance(argnums, (tuple, list)))
+    if transform in (grad, value_and_grad):
+        return Calls(inner, asked, Variant) if _is_plain(inner) else None
+    if transform in JACOBIANS and (_is_plain(inner) or _is_gradient(inner)):
+        from micrograd.compile.typed.jacobian import JacobianVariant  # few functions need it in their first call
+
+        return Calls(inner, asked._replace(forward=JACOBIANS[transform]), JacobianVariant)
+    return None
+
+
+def calls_of_sparse(f: Callable[..., Any], argnum: int) -> Calls | None:
+    """Return what follows the calls of the sparse Jacobian of a function; None where nothing does."""
+    from micrograd.compile.typed.sparse_jacobian import SparseVariant
+
+    return Calls(f, Asked(False, (argnum,), True), SparseVariant) if _is_plain(f) or _is_gradient(f) else None
+
+
+def _is_plain(f: Any) -> bool:
+    return isinstance(f, FunctionType) and not hasattr(f, "__wrapped__")
+
+
+def _is_gradient(f: Any) -> bool:
+    """Return whether f is the gradient of a function, as in a Hessian."""
+    return isinstance(f, Derived) and f.made_of[0] is grad and not f.made_of[2][1] and _is_plain(f.made_of[1])

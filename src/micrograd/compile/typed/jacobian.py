@@ -6,7 +6,6 @@ gradient of each number in its place.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, cast
@@ -16,6 +15,7 @@ from micrograd.compile.typed import call
 from micrograd.compile.typed.call import Variant
 from micrograd.compile.typed.entry import Entry, Templates, Unfit, entry_of_matrix
 from micrograd.compile.typed.kernel import Kernel
+from micrograd.evidence.typed_runs import AT_MOST, SLOWER, Oracle, near, require
 from micrograd.ir import interpret
 from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import Copy
@@ -100,41 +100,25 @@ class JacobianVariant(Variant):
         found = self._lengths(args)
         return None if found is None else self._shape_of(found, 0, False)[0]
 
-    def prove(self, args: tuple[Any, ...]) -> None:
-        """Compare the Jacobian with that of eager code, or with its derivative in one direction, as time allows."""
-        start = time.perf_counter()
-        try:
-            matrix, found = self.matrix(args)
-        except CheckFailed:
-            return  # plain Python runs this call, and the next one is compared
-        self.proved = True
-        took = time.perf_counter() - start
-        inner = call.SLOWER if self.staged.derivatives else 1
-        if took * call.SLOWER * inner > call.AT_MOST:
-            return
-        start = time.perf_counter()
-        try:
-            self.function(*self.copied(args))
-        except (ArithmeticError, ValueError):  # compiled functions follow IEEE 754
-            return
-        except Exception as error:
-            raise Refused(f"plain Python raises {type(error).__name__}: {error}") from None
-        took = EAGER * (time.perf_counter() - start)
-        try:
-            if took * min(matrix.shape) <= call.AT_MOST:
-                argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
-                wanted = jacobian(self.function, argnums)(*self.copied(args))
-                right = call._near(self.arranged_rows(args, matrix, found), wanted)
-            elif took <= call.AT_MOST:
-                right = self._right_along(args, matrix, found)
-            else:
-                right = True
-        except Exception as error:
-            raise Refused(f"eager code raises {type(error).__name__}: {error}") from None
-        if not right:
-            raise call._wrong("eager code")
+    def found(self, args: tuple[Any, ...]) -> Any:
+        """Return what the kernel gives, to be compared."""
+        return self.matrix(args)
 
-    def _right_along(self, args: tuple[Any, ...], matrix: Any, found: dict[int, Any]) -> bool:
+    def compare(self, args: tuple[Any, ...], found: Any, oracle: Oracle) -> None:
+        """Compare the Jacobian with that of eager code, or with its derivative in one direction, as time allows."""
+        matrix, numbers = found
+        if not oracle.affords(SLOWER * (SLOWER if oracle.derives else 1)):
+            return
+        oracle.plain()
+        took = EAGER * oracle.took_plain
+        if took * min(matrix.shape) <= AT_MOST:
+            argnums = self.asked.argnums[0] if self.asked.single else self.asked.argnums
+            wanted = oracle.eager(jacobian(self.function, argnums))
+            require(near(self.arranged_rows(args, matrix, numbers), wanted), "eager code")
+        elif took <= AT_MOST:
+            require(self._right_along(args, matrix, numbers, oracle), "eager code")
+
+    def _right_along(self, args: tuple[Any, ...], matrix: Any, found: dict[int, Any], oracle: Oracle) -> bool:
         """Return whether the Jacobian times a vector is what eager code gives for that."""
         import numpy as np
 
@@ -144,7 +128,7 @@ class JacobianVariant(Variant):
             moved = matrix[rows] @ direction
             dots[part.number] = moved if self.staged.tape.yields[part.number].kind != F64 else float(moved[0])
         expected = call._arranged(_moved(self.staged.result), cast("Any", dots))
-        return call._near(expected, self._moved_along(args, direction))
+        return near(expected, oracle.eager(lambda *_: self._moved_along(args, direction)))
 
     def _moved_along(self, args: tuple[Any, ...], direction: Any) -> Any:
         """Return the derivative of the function in a direction, a number for each column, by eager code."""

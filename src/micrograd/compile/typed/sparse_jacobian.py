@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
 from micrograd.abstract import Refused, staged
 from micrograd.compile.typed import call, colouring
 from micrograd.compile.typed.jacobian import EAGER, JacobianVariant
 from micrograd.compile.typed.kernel import Kernel
+from micrograd.evidence.typed_runs import AT_MOST, SLOWER, Oracle, near, require
 from micrograd.ir.forms import F64, Tape
 from micrograd.ir.interpret import CheckFailed
 from micrograd.ir.passes import jacobian_by_columns, jacobian_by_rows, words_of
@@ -154,38 +154,26 @@ class SparseVariant(JacobianVariant):
     def entry(self, args: tuple[Any, ...]) -> None:
         """Return no machine code from numbers to numbers: the result is a sparse array."""
 
-    def prove(self, args: tuple[Any, ...]) -> None:
+    def found(self, args: tuple[Any, ...]) -> Any:
+        """Return what the kernel gives, to be compared."""
+        return self.entries(args)
+
+    def compare(self, args: tuple[Any, ...], found: Any, oracle: Oracle) -> None:
         """Compare the Jacobian times a vector with what eager code gives for that, where it takes little time."""
         import numpy as np
 
-        start = time.perf_counter()
-        try:
-            data, known = self.entries(args)
-        except CheckFailed:
-            return  # plain Python runs this call, and the next one is compared
-        self.proved = True
-        took = time.perf_counter() - start
-        if took * call.SLOWER * (call.SLOWER if self.staged.derivatives else 1) > call.AT_MOST:
+        data, known = found
+        if not oracle.affords(SLOWER * (SLOWER if oracle.derives else 1)):
             return
-        start = time.perf_counter()
-        try:
-            self.function(*self.copied(args))
-        except (ArithmeticError, ValueError):  # compiled functions follow IEEE 754
-            return
-        except Exception as error:
-            raise Refused(f"plain Python raises {type(error).__name__}: {error}") from None
-        if EAGER * (time.perf_counter() - start) > call.AT_MOST or not np.isfinite(data).all():
+        oracle.plain()
+        if EAGER * oracle.took_plain > AT_MOST or not np.isfinite(data).all():
             return
         direction = np.random.default_rng(0).uniform(-1.0, 1.0, known.columns)
         moved = np.add.reduceat(np.append(data * direction[known.index], 0.0), known.ends[:-1])
         moved[np.diff(known.ends) == 0] = 0.0
         wanted: list[Any] = []
-        try:
-            flatten(self._moved_along(args, direction), wanted)
-        except Exception as error:
-            raise Refused(f"eager code raises {type(error).__name__}: {error}") from None
-        if not call._near(moved.tolist(), [float(x) for x in wanted]):
-            raise call._wrong("eager code")
+        flatten(oracle.eager(lambda *_: self._moved_along(args, direction)), wanted)
+        require(near(moved.tolist(), [float(x) for x in wanted]), "eager code")
 
 
 def _marked(part: Any) -> Any:
