@@ -10,7 +10,7 @@ import pytest
 
 from background import settle
 from micrograd import jit, value_and_grad, vmap
-from micrograd.core.per_file import MOST, PerFile
+from micrograd.core.remembered import MOST, PerFile
 from random_programs import needs_llvm
 
 pytestmark = needs_llvm

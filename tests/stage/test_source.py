@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from micrograd.core.per_file import PerFile
+from micrograd.core.remembered import PerFile
 from micrograd.stage import source
 from micrograd.stage.errors import NoSource, Unsupported
 

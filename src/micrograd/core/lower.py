@@ -12,7 +12,7 @@ from types import FunctionType
 from micrograd.core import source
 from micrograd.core.errors import CannotLower, Unsupported
 from micrograd.core.forms import Function, Position
-from micrograd.core.per_object import PerObject
+from micrograd.core.remembered import PerObject
 from micrograd.core.scopes import Scope, analyse
 from micrograd.core.statements import Statements
 

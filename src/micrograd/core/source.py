@@ -21,7 +21,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from micrograd.core.errors import NoSource
-from micrograd.core.per_file import PerFile
+from micrograd.core.remembered import PerFile
 from micrograd.core.scopes import analyse
 
 HAS_COLUMNS = sys.version_info >= (3, 11)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from micrograd.ir.builder import Builder
@@ -104,6 +104,19 @@ def differentiable(place: Place) -> bool:
     return place.op != "const" and place.kind in (F64, "f64[]")
 
 
+def around(loop: Place, found: set[Place], visit: Callable[[Body], None]) -> Body:
+    """Visit the body of a loop until nothing is found in an iteration that was not found before it; return the body."""
+    (inner,) = loop.bodies
+    carried = loop.args[1:] if loop.attr else loop.args
+    found.update(p for p, x in zip(inner.params, carried) if x in found)
+    before = -1
+    while before != len(found):
+        before = len(found)
+        visit(inner)
+        found.update(p for p, y in zip(inner.params, inner.yields[1:]) if y in found)
+    return inner
+
+
 def varied(tape: Tape, sources: Sequence[Place]) -> set[Place]:
     """Return the places that have a derivative with respect to the sources, as far as kinds tell."""
     found = set(sources)
@@ -115,14 +128,7 @@ def varied(tape: Tape, sources: Sequence[Place]) -> set[Place]:
                     visit(inner)
                     found.update(r for r, y in zip(place.results, inner.yields) if y in found)
             elif place.op == "loop":
-                (inner,) = place.bodies
-                carried = place.args[1:] if place.attr else place.args
-                found.update(p for p, x in zip(inner.params, carried) if x in found)
-                before = -1
-                while before != len(found):
-                    before = len(found)
-                    visit(inner)
-                    found.update(p for p, y in zip(inner.params, inner.yields[1:]) if y in found)
+                inner = around(place, found, visit)
                 found.update(r for r, p in zip(place.results, inner.params) if p in found)
             elif place.op == "slopes":
                 (inner,) = place.bodies

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from micrograd.ir.builder import Builder
-from micrograd.ir.dataflow import counted, varied
+from micrograd.ir.dataflow import around, counted, varied
 from micrograd.ir.forms import F64, I64, TABLE, Body, Place, Tape, is_array, walk
 from micrograd.ir.prune import prune
 from micrograd.ir.sweeps import Rows, each, height, offsets, put
@@ -51,14 +51,7 @@ def uncertain(tape: Tape) -> set[Place]:
                 either = zip(place.results, *(inner.yields for inner in place.bodies))
                 found.update(r for r, x, y in either if place.args[0] in found or x in found or y in found)
             elif place.op == "loop":
-                (inner,) = place.bodies
-                carried = place.args[1:] if place.attr else place.args
-                found.update(p for p, x in zip(inner.params, carried) if x in found)
-                before = -1
-                while before != len(found):
-                    before = len(found)
-                    visit(inner)
-                    found.update(p for p, y in zip(inner.params, inner.yields[1:]) if y in found)
+                inner = around(place, found, visit)
                 if inner.yields[0] in found or (place.attr and place.args[0] in found):
                     found.update(place.results)
                 found.update(r for r, p in zip(place.results, inner.params[:-1]) if p in found)

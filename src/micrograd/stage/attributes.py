@@ -6,7 +6,7 @@ import contextlib
 from types import FunctionType, MemberDescriptorType
 from typing import Any
 
-from micrograd.core.per_object import per_object
+from micrograd.core.remembered import per_object
 
 
 def slots(kind: Any) -> dict[str, Any]:

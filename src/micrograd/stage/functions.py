@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from micrograd.core.per_object import PerObject
+from micrograd.core.remembered import PerObject
 from micrograd.stage.errors import Bound, Lost, Unsupported
 from micrograd.stage.generators import Generator, only_statements
 from micrograd.stage.join import number

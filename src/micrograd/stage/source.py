@@ -7,7 +7,7 @@ import warnings
 from types import CodeType, FunctionType
 from typing import Any
 
-from micrograd.core.per_file import PerFile
+from micrograd.core.remembered import PerFile
 from micrograd.stage.errors import NoSource, Unsupported
 from micrograd.values.callsite import source_of, syntax_of
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from micrograd.core.per_object import per_object
+from micrograd.core.remembered import per_object
 from micrograd.engine import Value
 from micrograd.stage import instances
 from micrograd.stage.attributes import is_generated, put

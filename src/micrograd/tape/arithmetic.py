@@ -23,7 +23,7 @@ from types import CodeType
 from typing import Any
 
 from micrograd import math, observed
-from micrograd.core.per_file import PerFile
+from micrograd.core.remembered import PerFile
 from micrograd.engine import Value, apply
 from micrograd.ops import OPS
 from micrograd.tape import kinds

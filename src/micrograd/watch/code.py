@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from micrograd.core.per_object import per_object
+from micrograd.core.remembered import per_object
 
 LOAD_GLOBAL, SHIFT = opmap["LOAD_GLOBAL"], int(sys.version_info >= (3, 11))  # its argument also says how it is called
 LOAD_NAME = opmap["LOAD_NAME"]  # in the body of a class inside of a function

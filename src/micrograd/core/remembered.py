@@ -1,12 +1,16 @@
-"""Results kept for a code object or a class as long as it lives: a cell of a notebook that runs again leaves nothing behind."""
+"""Results that are kept: for a code object or a class as long as it lives, and for the text of the files asked for last.
+
+A cell of a notebook is a file of its own, and one that runs again leaves nothing behind.
+"""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+MOST = 100  # files
 
 
 class PerObject(Generic[T]):
@@ -37,3 +41,23 @@ def per_object(function: Callable[[Any], T]) -> Callable[[Any], T]:
 
     kept.__doc__, kept.__name__ = function.__doc__, function.__name__
     return kept
+
+
+class PerFile(Generic[T]):
+    """What was found in files, by their names, as long as their text is the same."""
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, tuple[str, T]] = {}
+
+    def get(self, file: Hashable, text: str, find: Callable[[], T]) -> T:
+        """Return what `find` returned for this text, or returns now."""
+        known = self.found.pop(file, None)
+        if known is None or known[0] != text:
+            known = text, find()
+        self.found[file] = known
+        while len(self.found) > MOST:
+            try:
+                del self.found[next(iter(self.found))]
+            except (KeyError, RuntimeError):  # another thread took it away
+                break
+        return known[1]
