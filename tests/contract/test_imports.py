@@ -210,8 +210,8 @@ TAKES_THE_PLACE_OF = {"stage": "abstract", "tape": "ir"}
 # Names that still mean two things. This list only becomes shorter.
 MODULES_TWICE = {
     "arrays", "check", "columns", "derivatives", "emit", "errors", "expressions", "folds", "forms", "functions",
-    "kernel", "lanes", "loops", "module", "nodes", "objects", "packed", "page", "records", "rows", "scenes", "source",
-    "special", "state", "statements", "tables", "tape", "text", "typed", "values", "vmap", "worker",
+    "kernel", "lanes", "loops", "module", "nodes", "objects", "packed", "page", "rows", "scenes", "source", "special",
+    "state", "statements", "tables", "tape", "text", "typed", "values", "vmap", "worker",
 }  # fmt: skip
 CLASSES_TWICE = {
     "Arm", "Array", "Block", "Body", "Call", "Calls", "Const", "Fit", "Fixed", "Frame", "Function", "Kernel",

@@ -192,9 +192,9 @@ class Jit:
         if self.typed is None:
             options = self.options
             if typed_tapes(options):
-                from micrograd.compile.typed import call
+                from micrograd.compile.typed import asked
 
-                found = call.calls_of(self.f)
+                found = asked.calls_of(self.f)
                 # Eager code adds the parts of a gradient up in another order than the sweep of a typed tape.
                 self.typed = False if found is None or (options.exact and found.asked.argnums) else found
                 if found is not None:
@@ -579,9 +579,9 @@ def sparse_calls(f: Callable[..., Any], argnum: int, options: Options) -> Any:
     """Return what compiles the sparse Jacobian of a function for arrays of any length; False where that is not possible."""
     if not typed_tapes(options) or options.exact or options.float32:
         return False
-    from micrograd.compile.typed import call
+    from micrograd.compile.typed import asked
 
-    return call.calls_of_sparse(f, argnum) or False
+    return asked.calls_of_sparse(f, argnum) or False
 
 
 def compiled(f: Callable[..., Any], options: Options, static: Static = NOTHING) -> Any:

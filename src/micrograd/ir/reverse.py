@@ -27,9 +27,8 @@ from micrograd.ir.dataflow import captured, counted
 from micrograd.ir.forms import F64, TABLE, Body, Place, Tape, is_array
 from micrograd.ir.loops import Choice, adds_up
 from micrograd.ir.partials import partial as slope_of
-from micrograd.ir.primal import Primal
+from micrograd.ir.primal import Needs, Primal
 from micrograd.ir.prune import prune
-from micrograd.ir.records import Needs
 
 CODED = None  # the flag of a cotangent that tells by itself whether it was given
 LATELY = 100  # instructions

@@ -15,8 +15,8 @@ from micrograd.ir.builder import Builder
 from micrograd.ir.dataflow import copy
 from micrograd.ir.forms import I64, Place, Tape, is_array, walk
 from micrograd.ir.forward import Tangents
+from micrograd.ir.primal import Needs
 from micrograd.ir.prune import prune
-from micrograd.ir.records import Needs
 from micrograd.ir.reverse import CODED, Adjoint, settled
 
 NOT_A_NUMBER = "a derivative is not a number"

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from micrograd.compile.llvm import build
 from micrograd.compile.rows import Rows
 from micrograd.compile.signature import Fixed
-from micrograd.compile.typed.call import Calls, Variant, calls_of
+from micrograd.compile.typed.asked import calls_of
+from micrograd.compile.typed.call import Calls, Variant
 from micrograd.compile.typed.entry import Entry
 from micrograd.tree import Shape, flatten, without_bools
 
