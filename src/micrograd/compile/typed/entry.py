@@ -102,11 +102,6 @@ class Templates:
     """Makes the leaves of a template from the places of their numbers."""
 
     @staticmethod
-    def number(place: Any) -> Any:
-        """Return what stands for a number."""
-        return int(place)
-
-    @staticmethod
     def array(places: Any, shape: tuple[int, ...]) -> Any:
         """Return what stands for an array."""
         if not places.size:
@@ -116,14 +111,24 @@ class Templates:
         return None, partial(array_of_bytes, tuple(shape)), True, whole if numbers == tuple(whole) else numbers
 
     @staticmethod
+    def arrays(rows: Any, shape: tuple[int, ...]) -> list[Any]:
+        """Return what stands for an array for each row."""
+        return [Templates.array(row, shape) for row in rows]
+
+    @staticmethod
     def constant(value: Any) -> Any:
         """Return what stands for something that is not a number."""
         return Fixed(value)
 
     @staticmethod
-    def sequence(cls: type, items: list[Any]) -> Any:
+    def sequence(cls: type, items: Any) -> Any:
         """Return what stands for a list or a tuple."""
-        return _sequence(cls, items)
+        return _sequence(cls, list(items))
+
+    @staticmethod
+    def maker(cls: type) -> Any:
+        """Return what makes that of its items."""
+        return partial(Templates.sequence, cls)
 
 
 def installed(found: Entry | None) -> Installed | None:

@@ -203,13 +203,16 @@ class JacobianVariant(Variant):
         """Return the result of the function with gradients in place of its numbers."""
         starts = {part.number: rows.start for part, rows in self._places(found)}
         leaves = leaves or Leaves
-        make, pile = self._maker(args, leaves, _row), self._maker(args, leaves, _block)
+        make, pile = self._maker(args, leaves, _rows_of, _each), self._maker(args, leaves, _block, _once)
         return _Arrangement(matrix, found, starts, make, pile, leaves).of(self.staged.result)
 
-    def _maker(self, args: tuple[Any, ...], leaves: Any, leaf: Any) -> Callable[[Any, Any], Any]:
-        """Return what makes the gradient by the wanted arguments of one row, or of a block of rows for an array."""
+    def _maker(self, args: tuple[Any, ...], leaves: Any, leaf: Any, joined: Any) -> Callable[[Any, Any], Any]:
+        """Return what makes the gradients of some rows: one for each, or one with arrays in place of numbers."""
 
         spans, _ = self._spans(args)  # no attribute of a variant: other threads may call it with other lengths
+
+        def together(make: Any, parts: list[Callable[[Any, Any], Any]]) -> Callable[[Any, Any], Any]:
+            return lambda rows, dims: joined(make, [part(rows, dims) for part in parts], rows)
 
         def like(x: Any, path: staged.Path) -> Callable[[Any, Any], Any]:
             span = spans.get(path)
@@ -217,27 +220,34 @@ class JacobianVariant(Variant):
                 made: Callable[[Any, Any], Any] = leaf(leaves, x, span)
                 return made
             if type(x) is dict:
-                parts = {key: like(y, (*path, ("item", key))) for key, y in x.items()}
-                return lambda rows, dims: {key: part(rows, dims) for key, part in parts.items()}
+                items = [like(y, (*path, ("item", key))) for key, y in x.items()]
+                return together(lambda values: dict(zip(x, values)), items)
             if isinstance(x, (list, tuple)):
                 items = [like(y, (*path, ("item", i))) for i, y in enumerate(x)]
-                return lambda rows, dims: leaves.sequence(type(x), [item(rows, dims) for item in items])
+                return together(leaves.maker(type(x)), items)
             constant = leaves.constant(x)
-            return lambda rows, dims: constant
+            return together(lambda _: constant, [])
 
         makers = [like(args[n], (("argument", n % len(args)),)) for n in self.asked.argnums]
         if self.asked.single:
             return makers[0]
-        return lambda rows, dims: leaves.sequence(tuple, [make(rows, dims) for make in makers])
+        return together(leaves.maker(tuple), makers)
+
+
+def _each(make: Callable[[Any], Any], parts: list[Any], rows: Any) -> list[Any]:
+    """Return a structure for each row, of parts that have an item for each row."""
+    if not parts:
+        return [make(()) for _ in rows]
+    return list(zip(*parts)) if make is tuple else [make(items) for items in zip(*parts)]
+
+
+def _once(make: Callable[[Any], Any], parts: list[Any], rows: Any) -> Any:
+    """Return one structure for all rows."""
+    return make(parts)
 
 
 class Leaves:
     """Makes the leaves of a result from their numbers."""
-
-    @staticmethod
-    def number(x: Any) -> Any:
-        """Return a number."""
-        return float(x)
 
     @staticmethod
     def array(numbers: Any, shape: tuple[int, ...]) -> Any:
@@ -245,33 +255,47 @@ class Leaves:
         return numbers.reshape(shape).copy()
 
     @staticmethod
+    def arrays(rows: Any, shape: tuple[int, ...]) -> list[Any]:
+        """Return an array for each row, side by side in memory."""
+        return list(rows.copy().reshape(len(rows), *shape))
+
+    @staticmethod
     def constant(value: Any) -> Any:
         """Return what is not a number."""
         return value
 
     @staticmethod
-    def sequence(cls: Any, items: list[Any]) -> Any:
+    def sequence(cls: Any, items: Sequence[Any]) -> Any:
         """Return a list or a tuple."""
-        return cls(*items) if hasattr(cls, "_fields") else items if cls is list else cls(items)
+        return cls(*items) if hasattr(cls, "_fields") else cls(items)
+
+    @staticmethod
+    def maker(cls: Any) -> Callable[[Any], Any]:
+        """Return what makes a list or a tuple of its items."""
+        return (lambda items: cls(*items)) if hasattr(cls, "_fields") else cls
 
 
-def _row(leaves: Any, x: Any, span: slice) -> Callable[[Any, Any], Any]:
-    """Return what makes a part of a gradient from a row of the matrix."""
+def _rows_of(leaves: Any, x: Any, span: slice) -> Callable[[Any, Any], Any]:
+    """Return what makes a part of the gradients of some rows of the matrix, one for each row."""
     if is_array(x):
         shape = x.shape
-        return lambda row, _: leaves.array(row[span], shape)
+        return lambda rows, _: leaves.arrays(rows[:, span], shape)
     if type(x) not in (list, tuple):
         at = span.start
-        return lambda row, _: leaves.number(row[at])
+        return lambda rows, _: rows[:, at].tolist()
     shape, classes = call._shape(x), call._classes(x)
-    if len(shape) == 1 and classes[0] is list:
-        return lambda row, _: row[span].tolist()
 
     def nested(items: Any, depth: int) -> Any:
         inner = items if depth == len(shape) - 1 else [nested(y, depth + 1) for y in items]
-        return leaves.sequence(classes[depth], inner)
+        return inner if classes[depth] is list else leaves.sequence(classes[depth], inner)
 
-    return lambda row, _: nested(row[span].reshape(shape).tolist(), 0)
+    plain = all(cls is list for cls in classes)
+
+    def made(rows: Any, _: Any) -> list[Any]:
+        found: list[Any] = rows[:, span].reshape(len(rows), *shape).tolist()
+        return found if plain else [nested(items, 0) for items in found]
+
+    return made
 
 
 def _block(leaves: Any, x: Any, span: slice) -> Callable[[Any, Any], Any]:
@@ -291,6 +315,9 @@ def _block(leaves: Any, x: Any, span: slice) -> Callable[[Any, Any], Any]:
     return lambda rows, dims: nested(x, rows, dims, iter(range(span.start, span.stop)))
 
 
+_TAKEN = object()
+
+
 class _Arrangement:
     """The result of a function, with gradients in place of its numbers."""
 
@@ -299,9 +326,11 @@ class _Arrangement:
     ) -> None:
         self.matrix, self.found, self.starts, self.make, self.pile = matrix, found, starts, make, pile
         self.leaves = leaves
+        self.made: list[Any] = make(matrix, ())  # the gradient of each row, until it is taken
 
     def _row(self, i: int) -> Any:
-        return self.make(self.matrix[i], ())
+        taken, self.made[i] = self.made[i], _TAKEN
+        return self.make(self.matrix[i : i + 1], ())[0] if taken is _TAKEN else taken
 
     def _constant(self, value: Any) -> Any:
         if type(value) is not float:
@@ -310,7 +339,7 @@ class _Arrangement:
 
         if self.leaves is not Leaves:  # there is no place for zeros
             raise Unfit
-        return self.make(np.zeros(self.matrix.shape[1]), ())
+        return self.make(np.zeros((1, self.matrix.shape[1])), ())[0]
 
     def _length(self, n: Any) -> int:
         length: int = self.found[n.number] if isinstance(n, staged.Leaf) else n
