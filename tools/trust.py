@@ -306,10 +306,10 @@ def corpus_table(kept: dict[str, dict[str, object]]) -> str:
     lines = ["## Programs that nobody here wrote", "", CORPUS]
     lines += [
         "| | calls | right | kink | unsettled | refused | slow | wrong | command | date |",
-        "| --- | --: | --: | --: | --: | --: | --: | --- | --- |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: | --- | --- |",
     ]
     for title, g in groups.items():
-        numbers = [f"{g[key]:,}" for key in ("calls", "right", "kink", "unsettled", "refused", "slow", "wrong")]
+        numbers = [f"{g.get(key, 0):,}" for key in ("calls", "right", "kink", "unsettled", "refused", "slow", "wrong")]
         lines.append(f"| {title} | {' | '.join(numbers)} | `{g['command']}` | {g['date']} |")
     wrong = {name: text for g in groups.values() for name, text in sorted(g.get("corrections", {}).items())}
     if wrong:
