@@ -63,14 +63,14 @@ def read_checkpoint(data: bytes) -> None:
     """A damaged checkpoint is a ValueError that names the file, and leaves model and optimizer as they were."""
     from micrograd.nn import MLP
     from micrograd.optim import SGD
-    from micrograd.train.checkpoints import Place, Saved
+    from micrograd.train.checkpoints import Checkpoint, DataPosition
 
     path = FOLDER / "run.json"
     path.write_bytes(_with_checksum(data))
     model = MLP(2, [2, 1], rng=1)
     before = model.state_dict()
     try:
-        Saved(path).load(model, SGD(model.parameters(), lr=0.1), random.Random(0), Place(8, 4))
+        Checkpoint(path).load(model, SGD(model.parameters(), lr=0.1), random.Random(0), DataPosition(8, 4))
     except ValueError as error:
         assert "run.json" in str(error), f"the error does not name the file: {error}"
         assert model.state_dict() == before, "a refused checkpoint changed the model"
@@ -117,13 +117,15 @@ def _samples() -> dict[str, list[bytes]]:
     from micrograd.compile import cache
     from micrograd.nn import MLP, files
     from micrograd.optim import SGD
-    from micrograd.train.checkpoints import Place, Saved
+    from micrograd.train.checkpoints import Checkpoint, DataPosition
     from micrograd.train.history import History
 
     tape = str(jit(grad(lambda x, y: math.tanh(x) * y if x > y else math.max([x, y, 2.0]))).tape(1.0, 0.5))
     model = MLP(2, [2, 1], rng=1)
     files.save(model.state_dict(), FOLDER / "sample.json")
-    Saved(FOLDER / "run.json").save(model, SGD(model.parameters(), lr=0.1), random.Random(0), Place(8, 4), History([]))
+    Checkpoint(FOLDER / "run.json").save(
+        model, SGD(model.parameters(), lr=0.1), random.Random(0), DataPosition(8, 4), History([])
+    )
     cache.save(cache.name("fuzz"), CODE)
     folder = cache.directory()
     kept = (folder / cache.name("fuzz")).read_bytes() if folder else b""
