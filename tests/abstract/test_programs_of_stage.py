@@ -15,15 +15,14 @@ from stage.realistic import PROGRAMS as REALISTIC
 MODULES = ("containers", "exceptions", "iterators", "user_classes", "changed_lists", "changed_objects", "objects_made_anew",
            "special_methods", "grown_lists", "derived_indices", "nested_comprehensions", "tables", "rolled",
            "long_loops")  # fmt: skip
+LEFT_TO_PYTHON = ("special_methods.same_nan",)  # in some rows: whether a nan is the same object
 REFUSED = {
     "containers.inner_lists_by_several_names": "a loop that cannot stay a loop: a list of lists of several lengths is indexed",
     "containers.set_operations": "an operator of sets whose items differ",
-    "containers.an_alias_or_a_copy": "`is` between two numbers",
     "containers.dict_keys": "a key that may be missing is deleted",
     "containers.insert_and_pop": "the items of a list whose length is not known are needed one by one",
     "containers.stars_and_groups": "the rows of a list become longer",
     "containers.sets_of_ints": "an item that may be missing is removed from a set",
-    "containers.counted": "`is` between two numbers",
     "exceptions.managers_that_swallow": "the attribute __traceback__ of an exception",
     "exceptions.contextmanager_and_suppress": "a context manager that is made of a generator",
     "exceptions.suppressed_errors": "a context manager that is made of a generator",
@@ -43,7 +42,6 @@ REFUSED = {
     "special_methods.message_of_an_assertion": "a text with numbers that are not known is used",
     "special_methods.current_exception": "exc_info() is called, which is not followed",
     "special_methods.traceback_of_an_exit": "the attribute __traceback__ of an exception",
-    "special_methods.same_nan": "`is` between two numbers",
     "grown_lists.division_by_plain_zero": "it always raises: ZeroDivisionError: float division by zero",
     "tables.grows_later": "the rows of a list become longer",
     "tables.grows_inside": "the rows of a list become longer",
@@ -111,6 +109,8 @@ def test_values_are_those_of_plain_python(name):
         got = outcome(lambda: running.run(found, row))  # noqa: B023
         if isinstance(wanted, Exception):
             assert isinstance(got, CheckFailed) or isinstance(wanted, IEEE)
+        elif isinstance(got, CheckFailed):
+            assert name in LEFT_TO_PYTHON
         else:
             assert running.equal(got, wanted)
 

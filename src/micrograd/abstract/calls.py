@@ -36,6 +36,7 @@ from micrograd.core.lower import lower
 from micrograd.ir.forms import BOOL
 from micrograd.primitive import AS_LOOPS
 
+DEEP = "calls are nested too deeply to be written out"
 DEEPEST = 90  # calls inside of each other
 _SAFE = (math, itertools, builtins)
 _EFFECTS = ("print", "input", "open", "exec", "eval", "compile", "globals", "locals", "vars", "id", "hash", "setattr",
@@ -113,12 +114,14 @@ class Calls(Generators):
         return self._run(closure, frame)
 
     def _run(self, closure: Closure, frame: int) -> Result:
+        if self.apart and not self.catching and self._is_too_deep(closure):
+            return self.raised(RecursionError(DEEP))
         if len(self.running) > DEEPEST:
             raise Refused(
                 f"calls are nested more than {DEEPEST} deep", "A recursion must end at a depth that is known."
             )
         depth = len(self.running)
-        self.running.append(Running(frame, closure.function, closure.function.at))
+        self.running.append(Running(frame, closure.function, closure.function.at, len(self.b.open)))
         try:
             result = self.evaluate(closure.function.body, frame)
         except (Refused, Unrollable) as reason:
@@ -129,6 +132,11 @@ class Calls(Generators):
         if not closure.function.cells:
             self.at_every_end(result, lambda: self.forget(frame))
         return result
+
+    def _is_too_deep(self, closure: Closure) -> bool:
+        """Whether many calls of a function are inside of each other, and numbers of the tape decide how many."""
+        calls = [call for call in self.running if call.function is closure.function]
+        return len(calls) > self.apart and len(self.b.open) > calls[0].open
 
     def forget(self, frame: int) -> None:
         self.heap.pop(frame, None)

@@ -111,7 +111,7 @@ class Derivatives(Calls):
             raise Refused("a gradient with arguments by keyword is not followed")
         numbers = [n % len(args) for n in wanted]
         part = self._differentiable_part(f, args, sorted(set(numbers)))
-        place = self.pack(part.result, Number(F64))[0] if self._is_f64(part.result) else None
+        place = self._as_float(part.result) if self._is_f64(part.result) else None
         if place is None:
             raise Refused("a gradient of something that is not one number")
         tape, given = part.tape([place])
@@ -196,6 +196,13 @@ class Derivatives(Calls):
     def _inserted(self, tape: Tape, given: list[Place]) -> list[Place]:
         return copy(self.b, tape, dict(zip(tape.params, given, strict=True)))
 
+    def _as_float(self, value: Value) -> Place:
+        """Return a number that is differentiated: a float, also where it would be an int in a plain run."""
+        lost = joins.lost
+        place = self.pack(value, Number(F64))[0]
+        joins.lost = lost
+        return place
+
     def changed(self, value: Value, leaf: Change, other: Change | None = None, ints: bool = False) -> Value:
         """Return a copy of numbers in lists, tuples and dicts, with other places for its floats, and for its ints.
 
@@ -204,8 +211,7 @@ class Derivatives(Calls):
         """
         value, other = self.resolved(value), other or _kept
         if self._is_f64(value) or (ints and self._is_int(value)):
-            place = self.pack(value, Number(F64))[0]
-            return Num(leaf(place))
+            return Num(leaf(self._as_float(value)))
         if isinstance(value, Tuple) and (value.cls is tuple or hasattr(value.cls, "_fields")):
             return Tuple([self.changed(x, leaf, other, ints) for x in value.items], value.cls)
         if isinstance(value, Ref):

@@ -81,7 +81,7 @@ class Generators(Loops):
         if len(self.running) > 200:
             raise Refused("generators are nested too deeply")
         depth = len(self.running)
-        self.running.append(Running(closure.frame, closure.function, closure.function.at))
+        self.running.append(Running(closure.frame, closure.function, closure.function.at, len(self.b.open)))
         try:
             return run(closure.frame)
         finally:

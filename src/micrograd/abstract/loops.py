@@ -449,7 +449,7 @@ class _Roll:
             b.home[p] = body
         body.yields = [again, *exits.following, *exits.extra]
         place = Place("loop", (*([] if times is None else [times]), *first), "", times is not None)
-        place.bodies = (body,)
+        place.bodies, place.line = (body,), m.where()
         found = b.region(place, [*(x.kind for x in first), I64])
         b.known.at_least(found[-1], 0)
         m.bounds[found[-1]] = COUNTER

@@ -29,6 +29,7 @@ class Machine(Outside):
         """Evaluate a form, with the variables of a frame."""
         self.steps += 1
         if self.steps > BUDGET:
+            self.leaves_arms = False
             raise Refused(f"interpreting the function takes more than {BUDGET:,} steps")
         if self.running:
             self.running[-1].at = node.at
@@ -186,6 +187,8 @@ class Machine(Outside):
     def if_(self, node: forms.If, frame: int) -> Result:
         def test(value: Value) -> Result:
             def branch(condition: Place) -> Result:
+                if self.b.decided(condition) is None:
+                    self.choices[self.where()] = None
                 return self.fork(
                     condition, lambda: self.evaluate(node.then, frame), lambda: self.evaluate(node.orelse, frame)
                 )

@@ -13,7 +13,7 @@ from micrograd.abstract.errors import Refused, Restart, Unrollable
 from micrograd.abstract.outcomes import Result
 from micrograd.abstract.shapes import Number, joined_kind, shape_of
 from micrograd.abstract.state import State
-from micrograd.abstract.values import LARGE, Const, Mark, Num, Union, Value, is_number, kind_of
+from micrograd.abstract.values import LARGE, Const, Mark, Num, Union, Value, is_number, joins, kind_of
 from micrograd.core.operations import OPERATIONS
 from micrograd.ir.forms import BOOL, F64, I64, TABLE, Place
 
@@ -269,6 +269,7 @@ class Numeric(State):
             kind = joined_kind(kind_of(x), kind_of(best))
             if kind is None:
                 raise Refused("the least of numbers and bools")
+            joins.lost |= kind_of(x) != kind_of(best)
             if kind == I64:
                 best = self.value(self.whole_least("imin" if sign == "<" else "imax", x, best))
             else:
@@ -390,6 +391,7 @@ class Numeric(State):
         if isinstance(value, Union):
             shape = shape_of(value)
             if isinstance(shape, Number):
+                joins.lost |= shape.mixed
                 return Num(self.pack(value, shape)[0])
         if isinstance(value, Num) or (isinstance(value, Const) and is_number(value)):
             return value

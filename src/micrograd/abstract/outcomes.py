@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any
 
+from micrograd.abstract.errors import Refused
 from micrograd.abstract.shapes import Shapes, locations, lub, shape_of
 from micrograd.abstract.values import Value, mapped, same
 from micrograd.core.forms import RAISE
@@ -20,6 +22,7 @@ from micrograd.ir.builder import Builder, Scope
 from micrograd.ir.forms import I64, Body, Place, is_array, walk
 
 NORMAL = "normal"
+LEFT = "an arm that is not followed"
 Label = Hashable
 Heap = dict[int, Value]
 
@@ -69,6 +72,7 @@ class Outcomes(Shapes):
         super().__init__(builder)
         self.heap: Heap = {}
         self.catching = 0  # how many handlers are around
+        self.leaves_arms = False  # whether an arm that is not followed is left to Python, by a check
         self.fillers: set[Place] = set()  # constants that stand where a value does not matter
 
     # ---- one arm or the other
@@ -81,15 +85,35 @@ class Outcomes(Shapes):
         if condition.op == "not":
             return self.fork(condition.args[0], orelse, then)
         before = self.heap
-        arms = []
+        arms: list[Arm] = []
+        left: list[Refused] = []
         for make, holds in ((then, True), (orelse, False)):
             self.heap = dict(before)
+            saved = self.saved_state() if self.leaves_arms else None
             scope = self.b.enter()
             self.b.assume(condition, holds)
-            result = make()
+            try:
+                result = make()
+            except Refused as reason:
+                if saved is None or left:
+                    raise
+                self.restore_state(saved)
+                left.append(reason)
+                continue
             self.b.leave()
             arms.append(Arm(scope, result, self.heap))
+            held = holds
+        if left:
+            return self._left_to_python(condition if held else self.b.emit("not", condition), arms[0], left[0])
         return self._settle(Pending(condition, arms, before))
+
+    def _left_to_python(self, condition: Place, other: Arm, reason: Refused) -> Result:
+        """Go on with the other arm alone: where this condition does not hold, the call is left to Python."""
+        self.note_left(reason)
+        self.b.check(condition, LEFT)
+        self.b.splice(other.scope)
+        self.heap = other.heap
+        return other.result
 
     def _settle(self, fork: Pending) -> Result:
         """Join the arms of a branch if both go on; an exception that nothing catches is a check."""
@@ -121,6 +145,18 @@ class Outcomes(Shapes):
             return self._error_text(result.arms[0].result)
         assert isinstance(result, Ways)
         return self.describe_error(result.by_label[RAISE].value)
+
+    def saved_state(self) -> Any:
+        """Return how deep the interpreter is in what."""
+        raise NotImplementedError
+
+    def restore_state(self, saved: Any) -> None:
+        """Go back to how deep the interpreter was."""
+        raise NotImplementedError
+
+    def note_left(self, reason: Refused) -> None:
+        """Write down why an arm is left to Python."""
+        raise NotImplementedError
 
     def describe_error(self, value: Value) -> str:
         """Return the name of an exception."""

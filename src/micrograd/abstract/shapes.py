@@ -282,6 +282,7 @@ def joined_items(a: Shape, b: Shape) -> Shape | None:
         return a
     if isinstance(a, Number) and isinstance(b, Number):
         kind = joined_kind(a.kind, b.kind)
+        joins.lost |= kind is not None
         return None if kind is None else Number(kind)
     return None
 
@@ -530,8 +531,8 @@ class Shapes:
         if isinstance(value, Union) and not isinstance(shape, Either):
             return self._pack_alternatives([(m, x) for m, x in value.alternatives], shape)
         if isinstance(shape, Number):
-            place = self.place(value, shape.kind)
-            return [place, self.is_int(value)] if shape.mixed else [place]
+            joins.lost |= shape.kind == F64 and not shape.mixed and self.is_int(value) is not self.false
+            return [self.place(value, shape.kind), *([self.is_int(value)] if shape.mixed else [])]
         if isinstance(shape, Pointer):
             if not shape.indexed:
                 return []

@@ -103,9 +103,10 @@ class Staged:
     guards: list[Guard]
     notes: list[tuple[str, str]] = field(default_factory=list)
     captured: list[Any] = field(default_factory=list)  # Values from outside: the params of the tape behind the others
-    mixes: bool = False  # whether a number may be an int or a float, which is a float on the tape
+    mixes: bool = False  # whether a number may be an int or a float, and is a float on the tape that does not say which
     asks: bool = False  # whether the function does something else with an int than with a float
     loops: list[str] = field(default_factory=list)  # the lines of loops that are loops on the tape
+    choices: list[str] = field(default_factory=list)  # the lines of branches that numbers decide
     passes: int = 0  # how often the bodies of loops were interpreted
     derivatives: bool = False  # whether the function takes derivatives itself, whose sums may be in another order
 
@@ -116,19 +117,23 @@ def stage(
     *,
     names: Sequence[str] | None = None,
     captures: bool = False,
+    apart: int = 0,
+    leaves_arms: bool = False,
 ) -> Staged:
     """Return the tape of a function, for arguments like these; the last ones are given by keyword if they have names.
 
     Lengths of arrays and ints are params of the tape, as long as the structure of the program does not depend on them. Values
-    from outside are its last params with `captures`; otherwise they are refused.
+    from outside are its last params with `captures`; otherwise they are refused. With `apart`, calls inside of more than so
+    many others are left to Python by a check; with `leaves_arms`, so is an arm of a branch that is not followed.
     """
     reasons: list[Refused] = []
     spent = [0]
-    for variable in (Variable(0, True), Variable(HANDFUL, True), Variable(HANDFUL, False), Variable(NO_LENGTH, False)):
+    variables = VARIABLE if _has_structure(arguments) else VARIABLE[:1]
+    for variable in variables[-2:] if leaves_arms else variables:
         needed: set[str] = set()
         for _ in range(6):
             try:
-                staged = _attempt(function, arguments, names, variable, needed, captures, spent)
+                staged = _attempt(function, arguments, names, variable, needed, captures, apart, leaves_arms, spent)
             except Unrollable as reason:
                 if reason.needed is not None and reason.needed not in needed:
                     needed.add(reason.needed)
@@ -138,11 +143,9 @@ def stage(
             except Refused as reason:
                 reasons.append(reason)
                 break
-            if reasons:
+            if reasons and not leaves_arms:
                 staged.notes.append((reasons[0].where, f"{variable.fixed()} fixed: {reasons[0].fact}"))
             return staged
-        if not _has_structure(arguments):
-            break
     raise reasons[-1]
 
 
@@ -159,6 +162,9 @@ class Variable(NamedTuple):
         return f"lengths up to {HANDFUL}{'' if self.ints else ', and ints,'} are"
 
 
+VARIABLE = [Variable(0, True), Variable(HANDFUL, True), Variable(HANDFUL, False), Variable(NO_LENGTH, False)]
+
+
 def _has_structure(arguments: Sequence[Any]) -> bool:
     return any(not isinstance(x, float) for x in arguments)
 
@@ -170,12 +176,15 @@ def _attempt(
     variable: Variable,
     needed: set[str],
     captures: bool,
+    apart: int,
+    leaves_arms: bool,
     spent: list[int],
 ) -> Staged:
     machine = Machine(Builder())
     machine.steps = spent[0]
-    joins.ints = False
+    joins.ints = joins.lost = False
     machine.captures = [] if captures else None
+    machine.apart, machine.leaves_arms = apart, leaves_arms
     machine.needed = needed
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 60_000))
@@ -410,8 +419,8 @@ def _finished(machine: Machine, reader: _Arguments, value: Value) -> Staged:
     found = Staged(tape, reader.params, result, guards, machine.notes)
     found.captured, found.passes = machine.captures or [], machine.passes
     found.derivatives = machine.differentiated
-    found.loops = list(machine.kept_loops)
-    found.mixes, found.asks = joins.ints, machine.asks_for_classes
+    found.loops, found.choices = list(machine.kept_loops), list(machine.choices)
+    found.mixes, found.asks = joins.ints and joins.lost, machine.asks_for_classes
     if joins.ints and machine.asks_for_classes:
         raise Refused("a number may be an int or a float, and the function asks which")
     return found

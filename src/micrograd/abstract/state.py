@@ -29,6 +29,7 @@ class Running:
     frame: int
     function: Function
     at: Position
+    open: int  # how many bodies of the tape were open when it was called
 
 
 @dataclass
@@ -66,6 +67,9 @@ class State(Outcomes):
         self.factories: dict[int, Value] = {}  # what a defaultdict calls for a missing key
         self.unordered: set[int] = set()  # dicts whose keys are in an order that is not known
         self.imported: dict[int, tuple[Value, Any]] = {}  # objects from outside
+        self.apart = (
+            0  # so many calls may be inside of each other; what is not followed is then left to Python; 0: refused
+        )
         self.asks_for_classes = False  # whether something else is done with an int than with a float
         self.captures: list[Any] | None = (
             None  # Values from outside that the tape has as params; None: they are refused
@@ -80,6 +84,7 @@ class State(Outcomes):
         self.needed: set[str] = set()  # variables that hold an object which is read after a loop
         self.spaces: dict[int, Space] = {}
         self.kept_loops: dict[str, None] = {}  # the lines of loops that are loops on the tape
+        self.choices: dict[str, None] = {}  # the lines of branches that numbers decide
         self.notes: list[tuple[str, str]] = []
         self.steps = self.passes = 0
         self.differentiated = False  # whether the function takes a derivative
@@ -118,6 +123,12 @@ class State(Outcomes):
         place = f"{self.running[-1].function.file}:{node.at.line}" if self.running else ""
         if (place, text) not in self.notes:
             self.notes.append((place, text))
+
+    def note_left(self, reason: Refused) -> None:
+        line = reason.where or self.where()
+        text = f"rows on their own: {reason.fact}"
+        if (line, text) not in self.notes:
+            self.notes.append((line, text))
 
     # ---- the heap
 

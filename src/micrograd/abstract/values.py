@@ -39,6 +39,7 @@ LARGE = 2.0**53  # whole numbers up to here are exact as floats
 
 class _Joins(threading.local):
     ints = False  # whether the function that this thread interprets has joined ints and floats
+    lost = False  # whether an int became a float where nothing says which it is
 
 
 joins = _Joins()

@@ -65,6 +65,8 @@ class Copy:
 
         steady = [n for n, k in enumerate(changing) if self.steady(place, k)]
         *found, trips = self.builder.loop(times, [carried[k] for k in changing], make, steady)
+        if trips.op == "result":
+            trips.args[0].line = place.line
         results = dict(zip(changing, found))
         return [*(results.get(k, x) for k, x in enumerate(carried)), trips]
 

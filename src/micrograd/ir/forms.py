@@ -64,14 +64,18 @@ def is_array(kind: str) -> bool:
 
 
 class Place:
-    """One instruction, and what it gives. A region gives several values: its `results`, which are places of the op `result`."""
+    """One instruction, and what it gives. A region gives several values: its `results`, which are places of the op `result`.
 
-    __slots__ = ("op", "args", "kind", "attr", "bodies", "results")
+    `line` says which loop of the program a loop is: file:line.
+    """
+
+    __slots__ = ("op", "args", "kind", "attr", "bodies", "results", "line")
 
     def __init__(self, op: str, args: tuple[Place, ...], kind: str, attr: Any = None) -> None:
         self.op, self.args, self.kind, self.attr = op, args, kind, attr
         self.bodies: tuple[Body, ...] = ()
         self.results: list[Place] = []
+        self.line = ""
 
     def __repr__(self) -> str:
         return f"<{self.op} : {self.kind}>"

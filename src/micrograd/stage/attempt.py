@@ -89,10 +89,11 @@ def stage(
     except Unsupported:
         if limits.work:  # it has no long loop: the merged tape is asked for next
             raise
-        found = _abstract(user, arrange, row, keep_types, origins, limits)
-        if found is None:
-            raise
-        return found
+        for leaves_arms in (False, True):
+            found = _abstract(user, arrange, row, keep_types, origins, limits, leaves_arms)
+            if found is not None:
+                return found
+        raise
 
 
 def _abstract(
@@ -102,11 +103,15 @@ def _abstract(
     keep_types: bool,
     origins: Sequence[Any] | None,
     limits: Limits,
+    leaves_arms: bool = False,
 ) -> Trace | None:
-    """The same by the abstract interpreter; None where it does not follow the function, or not for rows."""
+    """The same by the abstract interpreter; None where it does not follow the function, or not for rows.
+
+    With `leaves_arms`, rows that take an arm which it does not follow are rejected.
+    """
     given = _as_given(row, origins if keep_types else None)
     try:
-        return trace_rows(user, arrange, given, not keep_types, limits.work, limits.kept)
+        return trace_rows(user, arrange, given, not keep_types, limits.work, limits.kept, limits.level, leaves_arms)
     except Exception as reason:
         if errors.strict and not isinstance(reason, Refused):
             raise

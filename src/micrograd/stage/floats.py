@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, inf, isfinite
 
 from micrograd.tape.builder import Builder
-from micrograd.tape.tape import INPUT, SOURCES, STORE, Tape
+from micrograd.tape.tape import INPUT, PICK, SOURCES, STORE, Tape
 
 ITERATION, INVARIANT = 1 << 20, 1 << 21  # where the inputs of a body are counted from while it is made
 
@@ -25,15 +26,19 @@ class Number:
 
 
 class Array:
-    """An array: its items one by one, or a place with room for `room` items; its size, and a bound for that, `most`."""
+    """An array: its items one by one, or a place with room for `room` items; its size, and a bound for that, `most`.
 
-    __slots__ = ("items", "place", "size", "most", "room")
+    Of an array such as 0, 1, 2 ..., `linear` is its first item, and by how much each is more than the one before.
+    """
+
+    __slots__ = ("items", "place", "size", "most", "room", "linear")
 
     def __init__(
         self, items: list[Number] | None, place: Number | None, size: Number, most: float, room: float | None = None
     ) -> None:
         self.items, self.place, self.size, self.most = items, place, size, most
         self.room: float = len(items) if items is not None else most if room is None else room
+        self.linear: tuple[Number, float] | None = None
 
 
 class Frame:
@@ -44,6 +49,7 @@ class Frame:
         self.builder = Builder()
         self.read: dict[int, int] = {}  # the places of the body around that are invariants here
         self.rejected: list[Number] = []  # where a check fails
+        self.last = inf  # the number of the last iteration, at most
         self.uniform: set[int] = set()  # places that are the same whole numbers in all rows
 
     def of(self, x: Number) -> int:
@@ -60,6 +66,73 @@ class Frame:
             if there in self.outer.uniform:
                 self.uniform.add(self.read[there])
         return self.read[there]
+
+    def bounds(self, x: Number) -> tuple[float, float]:
+        """Two numbers that a whole number is never outside of."""
+        if x.home is not self:
+            return x.home.bounds(x)
+        return self._bounds(x.place, {})
+
+    def _bounds(self, place: int, found: dict[int, tuple[float, float]]) -> tuple[float, float]:
+        if place not in found:
+            found[place] = -inf, inf
+            found[place] = self._bounds_of(place, found)
+        return found[place]
+
+    def _bounds_of(self, place: int, found: dict[int, tuple[float, float]]) -> tuple[float, float]:
+        op, args = self.builder.ops[place], self.builder.args[place]
+        known = self.builder.number(place)
+        if known is not None:
+            return known, known
+        if op is INPUT and args[0] == ITERATION:
+            return 0.0, self.last
+        if op is INPUT and args[0] >= INVARIANT:
+            assert self.outer is not None
+            there = next(p for p, q in self.read.items() if q == place)
+            return self.outer._bounds(there, {})
+        if op.name in ("lt", "le", "eq", "gt", "ge", "ne"):
+            return 0.0, 1.0
+        if op.name == "neg":
+            low, high = self._bounds(args[0], found)
+            return -high, -low
+        if op.name == "mul":
+            ends = [x * y for x in self._bounds(args[0], found) for y in self._bounds(args[1], found)]
+            return (-inf, inf) if any(x != x for x in ends) else (min(ends), max(ends))
+        if op.name in ("add", "sub", "where", "pick", "floor"):
+            (a, b), *others = (self._bounds(p, found) for p in (args[1:] if op.arity == 3 or op is PICK else args))
+            if op.name == "floor":
+                return floor(a) if isfinite(a) else a, floor(b) if isfinite(b) else b
+            c, d = others[0]
+            if op.name == "add":
+                return a + c, b + d
+            return (a - d, b - c) if op.name == "sub" else (min(a, c), max(b, d))
+        return -inf, inf
+
+    def linear(self, x: Number) -> tuple[Number, float] | None:
+        """A whole number by the number of the iteration: what it is in the first one, and what each adds."""
+        if x.home is not self:
+            return (x, 0.0) if depth(x.home) < depth(self) else None
+        op, args = self.builder.ops[x.place], self.builder.args[x.place]
+        if op is INPUT:
+            if args[0] == ITERATION:
+                return Number(self, self.builder.const(0.0)), 1.0
+            there = next((p for p, q in self.read.items() if q == x.place), None)
+            assert self.outer is not None
+            return None if there is None else (Number(self.outer, there), 0.0)
+        if x.constant is not None:
+            return x, 0.0
+        if op.name not in ("add", "mul"):
+            return None
+        one, two = (self.linear(Number(self, a)) for a in args)
+        if one is None or two is None:
+            return None
+        (x, p), (y, q) = one, two
+        a, b = x.constant, y.constant
+        if a is None or b is None or (op.name == "mul" and p and q):
+            return None
+        if op.name == "add":
+            return Number(self, self.builder.const(a + b)), p + q
+        return Number(self, self.builder.const(a * b)), a * q + b * p
 
     def body(self, outputs: Sequence[int]) -> Tape:
         """The body, with its inputs in the order that a loop has them: carried, invariants, the number of the iteration."""

@@ -12,29 +12,28 @@ grows in a loop whose iterations are not counted, or a size that differs by row 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import frexp
+from math import frexp, inf
 from typing import Any, NamedTuple
 
+from micrograd.abstract.calls import DEEP
 from micrograd.abstract.errors import Refused
 from micrograd.ir import forms
 from micrograd.ir.dataflow import counted
 from micrograd.ir.forms import TABLE
-from micrograd.ops import OPS
 from micrograd.stage.conditions import asked_first, condition_of
-from micrograd.stage.floats import ITERATION, Array, Frame, Number, added, appended_alone, depth
+from micrograd.stage.floats import ITERATION, Array, Frame, Number, added, appended_alone
+from micrograd.stage.lanes_of_floats import FEW, ITEMS, SPECULATED, Lanes
 from micrograd.tape import passes
-from micrograd.tape.builder import Builder
-from micrograd.tape.tape import INPUT, LOAD, PARAM, PICK, STACK, STORE, Loop, Region, Tape
+from micrograd.tape.tape import INPUT, PICK, Loop, Tape
 
-WHERE = OPS["where"]
 SHORT = 12  # iterations from which on a loop stays one; choices between so many numbers cost less than a loop over them
-FEW = 8  # items of an array that a loop carries as so many numbers
-WRITTEN_OUT = 64  # items of an array that are chosen from, or merged, one by one
-ITEMS = 4096  # items of an array that is filled with one number, up to which they are known one by one
-SPECULATED = 2.0**40  # room of an array while it is not known how much of it a loop needs
 FLOATS = {"iadd": "add", "isub": "sub", "imul": "mul", "ilt": "lt", "ile": "le", "ieq": "eq"}
 SIGNED = ("imul",)  # operations whose result may be -0.0 where that of ints is 0
 DRAWN = ("philox", "normal", "probit")
+
+
+class Growing(Exception):
+    """A list becomes longer in a loop whose iterations are not counted."""
 
 
 class Lowered(NamedTuple):
@@ -43,102 +42,27 @@ class Lowered(NamedTuple):
     tape: Tape
     chooses: bool
     rolled: bool  # whether there is a loop that stays one
+    notes: dict[str, str]  # what became of each loop: file:line → words
+    bounded: bool  # whether the rows that it rejects do no more than repeat something more often than is written out
 
 
-class Lowering:
+class Lowering(Lanes):
     """Writes a typed tape as a tape of floats."""
 
-    def __init__(self, inputs: int, params: int, work: int = 0, kept: int = 0) -> None:
+    def __init__(self, inputs: int, params: int, work: int = 0, kept: int = 0, most: int = 8) -> None:
         """`work`: from so many instructions of all iterations on, a loop without choices stays a loop.
 
-        `kept`: how many carried numbers of all iterations a derivative keeps; 0 for all of them.
+        `kept`: how many carried numbers of all iterations a derivative keeps; 0 for all of them. `most`: how many iterations
+        are written out of a loop in which a list becomes longer until rows leave it.
         """
-        self.kept = kept
-        self.root = self.frame = Frame(None)
-        self.root.builder = Builder(inputs, params)
+        super().__init__(inputs, params)
+        self.kept, self.most = kept, most
+        self.notes: dict[str, str] = {}  # what became of each loop: file:line → words
+        self.bounds = self.checks = 0  # guards because of what is written out only so often, and other ones
         self.at: dict[forms.Place, Any] = {}
         self.work = work
         self.used: set[forms.Place] = set()  # the places of the typed tape that are read
-        self.chooses = False
         self.rolled = False
-
-    # ---- numbers
-
-    def input(self, k: int) -> Number:
-        """A number of the arguments."""
-        return Number(self.root, self.root.builder.source(INPUT, k))
-
-    def param(self, k: int) -> Number:
-        """A captured Value."""
-        return Number(self.root, self.root.builder.source(PARAM, k))
-
-    def const(self, x: float) -> Number:
-        """A constant."""
-        return Number(self.root, self.root.builder.const(float(x)))
-
-    def emit(self, name: str | Any, *args: Number) -> Number:
-        """The result of an operation of the table."""
-        frame = self.frame
-        op = OPS[name] if isinstance(name, str) else name
-        places = tuple([frame.of(a) for a in args])
-        uniform = all(map(self._uniform, places))
-        place = frame.builder.emit(op, places)
-        if uniform and (op.name in ("add", "sub", "mul", "neg") or (op is PICK and self._compares(places[0]))):
-            frame.uniform.add(place)
-        return Number(frame, place)
-
-    def _uniform(self, place: int) -> bool:
-        known = self.frame.builder.number(place)
-        return place in self.frame.uniform if known is None else abs(known) < 2.0**53 and known == int(known)
-
-    def _compares(self, place: int) -> bool:
-        """Whether a condition compares whole numbers that are the same in all rows."""
-        b = self.frame.builder
-        return b.ops[place].name in ("lt", "le", "eq") and all(map(self._uniform, b.args[place]))
-
-    def uniform(self, x: Number) -> bool:
-        """Whether a whole number is the same in all rows."""
-        return self._uniform(self.frame.of(x))
-
-    def pick(self, c: Number, a: Number, b: Number) -> Number:
-        """One of two numbers, without a derivative by the other one."""
-        known = c.constant
-        if known is not None:
-            return a if known else b
-        if a.constant == 1.0 and b.constant == 0.0:
-            return c
-        if self.frame.of(a) == self.frame.of(b):
-            return a
-        self.chooses = True
-        return self.emit(PICK, c, a, b)
-
-    def both(self, a: Number | None, b: Number | None) -> Number | None:
-        """Where both hold; None stands for all rows."""
-        if a is None or b is None:
-            return b if a is None else a
-        if a.constant is not None:
-            return b if a.constant else a
-        if b.constant is not None:
-            return a if b.constant else b
-        return a if self.frame.of(a) == self.frame.of(b) else self.emit(WHERE, a, b, self.const(0.0))
-
-    def either(self, a: Number, b: Number) -> Number:
-        """Where one of them holds."""
-        if a.constant is not None:
-            return a if a.constant else b
-        if b.constant is not None:
-            return b if b.constant else a
-        return a if self.frame.of(a) == self.frame.of(b) else self.emit(WHERE, a, self.const(1.0), b)
-
-    def negated(self, a: Number) -> Number:
-        """Where a does not hold."""
-        return self.emit(WHERE, a, self.const(0.0), self.const(1.0))
-
-    def whole(self, x: Number) -> int:
-        """A size or an index that has to be known."""
-        if x.constant is None:
-            raise Refused("the size of a list differs by row")
-        return int(x.constant)
 
     # ---- instructions
 
@@ -157,10 +81,6 @@ class Lowering:
                 self.at[place] = self.const(place.attr)
         return self.at[place]
 
-    def array(self, items: list[Number]) -> Array:
-        """An array of these numbers."""
-        return Array(items, None, self.const(len(items)), len(items))
-
     def instruction(self, place: forms.Place) -> None:
         """Write one instruction."""
         if place.op == "if":
@@ -175,6 +95,10 @@ class Lowering:
             assert fails is not None
             if fails.constant != 0.0:
                 self.frame.rejected.append(fails)
+                if place.attr.endswith(DEEP):
+                    self.bounds += 1
+                else:
+                    self.checks += 1
         else:
             args = [self.of(a) for a in place.args]
             self.at[place] = self._number(place.op, args) if place.op in TABLE else self._array(place.op, args)
@@ -224,37 +148,6 @@ class Lowering:
 
     # ---- branches
 
-    def merged(self, c: Number, a: Any, b: Any) -> Any:
-        """What holds where c does, and what holds elsewhere."""
-        if isinstance(a, Number):
-            return self.pick(c, a, b)
-        if a is b:
-            return a
-        if c.constant is not None:
-            return a if c.constant else b
-        size, most = self.pick(c, a.size, b.size), max(a.most, b.most)
-        room = max(a.room, b.room)
-        if room <= WRITTEN_OUT:
-            zero = self.const(0.0)
-            one, two = ([*self.items(x), *[zero] * (int(room) - int(x.room))] for x in (a, b))
-            return Array([self.pick(c, x, y) for x, y in zip(one, two)], None, size, most)
-        if a.room != b.room:
-            raise Refused("a list has two lengths")
-        x, y = self.place(a), self.place(b)
-        self.chooses = True
-        body = Builder(4)
-        out = body.append(PICK, *[body.source(INPUT, k) for k in range(3)])
-        return Array(None, self._over(int(room), body.finish([out]), [c], [x, y]), size, most, room)
-
-    def _over(self, count: int, body: Tape, invariants: list[Number], over: list[Number]) -> Number:
-        """The array that a loop over arrays stacks."""
-        frame = self.frame
-        places = [frame.of(x) for x in (*invariants, *over)]
-        return Number(frame, self._region(Loop(body, 0, len(invariants), count), places)[0])
-
-    def _region(self, op: Region, args: list[int]) -> list[int]:
-        return self.frame.builder.region(op, args)
-
     def _if(self, place: forms.Place) -> None:
         c = self.of(place.args[0])
         if c.constant is not None:
@@ -262,11 +155,21 @@ class Lowering:
         else:
             frame, arms = self.frame, []
             before = frame.mask
+            refused: Refused | None = None
             for body, mask in zip(place.bodies, (c, self.negated(c))):
                 frame.mask = self.both(before, mask)
-                arms.append(self.body(body))
+                rejected = list(frame.rejected)
+                try:
+                    arms.append(self.body(body))
+                except Refused as reason:
+                    if refused is not None:
+                        raise
+                    refused = reason
+                    assert frame.mask is not None
+                    frame.rejected = [*rejected, frame.mask]
+                    self.checks += 1
             frame.mask = before
-            found = [self.merged(c, a, b) for a, b in zip(*arms)]
+            found = arms[0] if refused is not None else [self.merged(c, a, b) for a, b in zip(*arms)]
         self.at.update(zip(place.results, found, strict=True))
 
     # ---- derivatives
@@ -276,8 +179,8 @@ class Lowering:
         (body,), frame = place.bodies, self.frame
         args = [self.of(a) for a in place.args]
         given: list[int] = []  # the places of the numbers that the body is given
-        inner = Lowering(1 << 20, 0, self.work)
-        inner.used, inner.kept = self.used, self.kept
+        inner = Lowering(1 << 20, 0, self.work, self.kept, self.most)
+        inner.used = self.used
         wrt: list[int] = []
 
         def taken(x: Number, varies: bool) -> Number:
@@ -302,6 +205,8 @@ class Lowering:
         found = _finished(inner, [value]).copy(inputs=len(given))
         self.chooses |= inner.chooses
         self.rolled |= inner.rolled
+        self.notes |= inner.notes
+        self.bounds, self.checks = self.bounds + inner.bounds, self.checks + inner.checks
         found = passes.fuse(passes.prune(passes.hoist(passes.simplify(found))))
         found = passes.checkpoint(found, self.kept) if self.kept else found
         places = passes.sources(found, INPUT, len(given))
@@ -330,7 +235,10 @@ class Lowering:
         count = None if times is None or times.constant is None else max(0, int(times.constant))
         if count is not None and self._is_written_out(place, count):
             return self._written_out(place, count, carried)
-        return self._rolled(place, times, count, carried)
+        try:
+            return self._rolled(place, times, count, carried)
+        except Growing:
+            return self._written_out(place, self.most, carried, times)
 
     def _is_written_out(self, place: forms.Place, count: int) -> bool:
         (body,) = place.bodies
@@ -339,11 +247,18 @@ class Lowering:
         chooses = not counted(place) or any(p.bodies or p.op == "select" for p in body.code)
         return not chooses and count * len(body) < self.work
 
-    def _written_out(self, place: forms.Place, count: int, carried: list[Any]) -> list[Any]:
+    def _written_out(
+        self, place: forms.Place, count: int, carried: list[Any], times: Number | None = None
+    ) -> list[Any]:
+        """Write so many iterations. Rows that make more of them are rejected; `times` is how many a row makes at most."""
         (body,), frame = place.bodies, self.frame
         before, going, trips = frame.mask, self.const(1.0), self.const(0.0)
-        for k in range(count):
-            if going.constant == 0.0:
+        for k in range(count + 1):
+            if times is not None:
+                more = self.both(going, self.emit("lt", self.const(k), times))
+                assert more is not None
+                going = more
+            if going.constant == 0.0 or k == count:
                 break
             frame.mask = self.both(before, going)
             self.at.update(zip(body.params, [*carried, self.const(k)], strict=True))
@@ -354,14 +269,31 @@ class Lowering:
             assert found is not None
             going = found
         frame.mask = before
+        ends = "the same in all rows" if going.constant is not None else "rows that are done are masked"
+        self._note(place, f"a loop of {count} iterations, unrolled, {ends}")
+        if going.constant != 0.0 and not self._ends(place, count):
+            late = self.both(before, going)
+            assert late is not None
+            frame.rejected.append(late)
+            self.bounds += 1
         return [*carried, trips]
+
+    def _note(self, place: forms.Place, what: str) -> None:
+        if place.line:
+            self.notes[place.line] = what
+
+    def _ends(self, place: forms.Place, count: int) -> bool:
+        """Whether a loop makes so many iterations at most."""
+        times = self.of(place.args[0]) if place.attr else None
+        return times is not None and times.constant is not None and times.constant <= count
 
     def _rolled(self, place: forms.Place, times: Number | None, count: int | None, carried: list[Any]) -> list[Any]:
         (body,), outer = place.bodies, self.frame
         rooms = [x.room if isinstance(x, Array) else 0.0 for x in carried]
         mosts = [x.most if isinstance(x, Array) else 0.0 for x in carried]
         steps: list[float | None] = [None] * len(carried)
-        if any(isinstance(x, Array) and not body.params[k].attr for k, x in enumerate(carried)):
+        counts = [self._may_count(param, x) for param, x in zip(body.params, carried)]
+        if any(counts) or any(isinstance(x, Array) and not body.params[k].attr for k, x in enumerate(carried)):
             rooms, mosts, steps = self._rooms(place, count, carried)
         always = counted(place) and count is not None
         slots: list[Number] = []  # what is carried, as it is before the loop
@@ -370,9 +302,14 @@ class Lowering:
             begins = one if times is None else self.emit("lt", zero, times)
             slots.append(self.both(outer.mask, begins) or one)
         started: list[Any] = []  # the carried values as the body has them: the numbers of their slots
+        counters = {k: steps[k] for k, x in enumerate(carried) if counts[k] and steps[k] is not None}
         frame = Frame(outer, outer.mask if always else None)
+        frame.last = (count if count is not None else outer.bounds(times)[1] if times is not None else inf) - 1
         for k, x in enumerate(carried):
             if isinstance(x, Number):
+                if k in counters and always:
+                    started.append(x)
+                    continue
                 started.append(Number(frame, frame.builder.source(INPUT, len(slots))))
                 slots.append(x)
                 continue
@@ -392,12 +329,16 @@ class Lowering:
         frame.uniform.add(number.place)
         self.frame = frame
         try:
+            for n, by in counters.items():
+                started[n] = self.emit("add", carried[n], self.emit("mul", number, self.const(by or 0.0)))
             for n, step in enumerate(steps):
-                if step is not None and carried[n].size.constant is not None:  # how many items there are is no news
-                    started[n].size = self.emit("add", carried[n].size, self.emit("mul", number, self.const(step)))
+                x = carried[n]
+                if step is not None and isinstance(x, Array) and self.uniform(x.size):  # it follows from the iteration
+                    started[n].size = self.emit("add", x.size, self.emit("mul", number, self.const(step)))
             self.at.update(zip(body.params, [*started, number], strict=True))
             again, *following = self.body(body)
             outputs: list[Number] = []
+            lines: dict[int, tuple[Number, float]] = {}
             stacked: dict[int, Number] = {}  # what iterations add to a list that is empty before them
             if not always:
                 goes_on = again
@@ -406,7 +347,8 @@ class Lowering:
                 outputs.append(goes_on)
             for n, x in enumerate(following):
                 if isinstance(x, Number):
-                    outputs.append(x)
+                    if n not in counters or not always:
+                        outputs.append(x)
                     continue
                 if rooms[n] <= FEW:
                     outputs += self.items(x)[: int(rooms[n])]
@@ -414,6 +356,9 @@ class Lowering:
                     added = appended_alone(frame, started[n], x) if always and steps[n] == 1.0 else None
                     if added is not None and carried[n].size.constant == 0.0:
                         stacked[n] = added
+                        line = frame.linear(added) if self.uniform(added) else None
+                        if line is not None and line[0].constant is not None:
+                            lines[n] = Number(outer, outer.builder.const(line[0].constant)), line[1]
                         x = started[n]
                     outputs.append(self.place(x, rooms[n]))
                 if not body.params[n].attr:
@@ -436,6 +381,9 @@ class Lowering:
                 condition = condition_of(tape, [outer.of(x) for x in slots], list(frame.read), outer.builder)
         region = Loop(tape, len(slots), len(frame.read), count, condition)
         self.rolled = True
+        often = f"{count} iterations" if count is not None else "as many iterations as each row needs"
+        done = "" if always else ", rows that are done are masked"
+        self._note(place, f"a loop in the tape, {len(tape)} instructions per iteration, {often}{done}")
         places = self._region(region, [*(outer.of(x) for x in slots), *frame.read])
         results = [Number(outer, p) for p in places]
         if frame.rejected:
@@ -444,28 +392,37 @@ class Lowering:
         arrays = dict(zip(stacked, results[len(slots) :]))
         left = iter(results[0 if always else 1 :])
         for n, x in enumerate(carried):
-            if isinstance(x, Number):
+            if isinstance(x, Number) and n in counters and always:
+                found.append(self.emit("add", x, self.const((counters[n] or 0.0) * (count or 0))))
+            elif isinstance(x, Number):
                 found.append(next(left))
             else:
                 few = rooms[n] <= FEW
                 data = [next(left) for _ in range(int(rooms[n]) if few else 1)]
                 size = x.size if body.params[n].attr else next(left)
                 step = steps[n]
-                if always and step is not None and x.size.constant is not None:
-                    size = self.const(x.size.constant + step * (count or 0))
+                if always and step is not None and self.uniform(x.size):
+                    size = self.emit("add", x.size, self.const(step * (count or 0)))
                 if n in arrays:
                     found.append(Array(None, arrays[n], size, mosts[n], count))
+                    found[-1].linear = lines.get(n)
                     continue
                 found.append(
                     Array(data, None, size, mosts[n]) if few else Array(None, data[0], size, mosts[n], rooms[n])
                 )
         return [*found, self.const(count or 0) if always else self.emit("add", results[trips], self.const(late))]
 
+    def _may_count(self, param: forms.Place, x: Any) -> bool:
+        """Whether a carried value is an int that is the same in all rows before the loop, and may be so in its iterations."""
+        return param.kind == "i64" and isinstance(x, Number) and self.uniform(x)
+
     def _rooms(self, place: forms.Place, count: int | None, carried: list[Any]) -> tuple[Any, Any, Any]:
         """How much room the carried arrays need, how long they may be, and what each iteration adds, if that is always so."""
         (body,), outer = place.bodies, self.frame
+        most = count if count is not None else outer.bounds(self.of(place.args[0]))[1] if place.attr else inf
         kept = dict(self.at), self.chooses, self.rolled
         frame = self.frame = Frame(outer, outer.mask)
+        frame.last = most - 1
         try:
             started: list[Any] = []
             for x in carried:
@@ -473,8 +430,12 @@ class Lowering:
                 if isinstance(x, Array):
                     size = Number(frame, frame.builder.source(INPUT, ITERATION - 1 - len(started)))
                     started.append(Array(None, there, size, x.most, SPECULATED))
-                else:
-                    started.append(there)
+                    if self.uniform(x.size):
+                        frame.uniform.add(size.place)
+                    continue
+                if self._may_count(body.params[len(started)], x):
+                    frame.uniform.add(there.place)
+                started.append(there)
             k = Number(frame, frame.builder.source(INPUT, ITERATION))
             self.at.update(zip(body.params, [*started, k], strict=True))
             frame.uniform.add(k.place)
@@ -485,145 +446,12 @@ class Lowering:
         rooms, mosts, steps = [], [], []
         for x, y, z in zip(carried, following, started):
             more = y.most - x.most if isinstance(x, Array) else 0.0
-            if more > 0 and count is None:
-                raise Refused("a list becomes longer in a loop whose iterations are not counted")
-            mosts.append(x.most + max(more, 0.0) * (count or 0) if isinstance(x, Array) else 0.0)
+            if more > 0 and most > ITEMS:
+                raise Growing
+            mosts.append(x.most + max(more, 0.0) * most if more > 0 else x.most if isinstance(x, Array) else 0.0)
             rooms.append(max(x.room, mosts[-1]) if isinstance(x, Array) else 0.0)
-            steps.append(added(frame, y.size, z.size) if isinstance(x, Array) else None)
+            steps.append(added(frame, y.size, z.size) if isinstance(x, Array) else added(frame, y, z))
         return rooms, mosts, steps
-
-    # ---- arrays
-
-    def items(self, a: Array) -> list[Number]:
-        """The items, as many as there is room for."""
-        if a.items is not None:
-            return a.items
-        if a.room > ITEMS:
-            raise Refused("the items of a long list are taken one by one")
-        return [self.load(a, self.const(k)) for k in range(int(a.room))]
-
-    def place(self, a: Array, room: float = 1) -> Number:
-        """The place of an array, with so much room."""
-        if room > a.room:
-            more = int(room - a.room)
-            return self.place(self.array([*self.items(a), *[self.const(0.0)] * more]))
-        if a.place is None:
-            assert a.items is not None
-            home = self.root
-            for x in a.items:
-                if x.constant is None and depth(x.home) > depth(home):
-                    home = x.home
-            a.place = Number(home, home.builder.emit(STACK, tuple([home.of(x) for x in a.items])))
-        return a.place
-
-    def load(self, a: Array, i: Number) -> Number:
-        """An item."""
-        known = i.constant
-        if known is not None and a.items is not None:
-            if not a.items:
-                return self.const(0.0)
-            return a.items[min(max(int(known), 0), len(a.items) - 1)]
-        if a.room == 0:
-            return self.const(0.0)
-        if self.uniform(i) and not self._is_few(a):
-            return self.emit(LOAD, self.place(a), i)
-        self.chooses = True
-        if a.room <= WRITTEN_OUT:
-            return self._chosen(self.items(a), i, 0)
-        body = Builder(4)  # what was found, the index, an item, the iteration
-        found, index, item, k = (body.source(INPUT, n) for n in range(4))
-        out = body.append(PICK, body.emit(OPS["eq"], (k, index)), item, found)
-        frame = self.frame
-        args = [frame.of(self.const(0.0)), frame.of(i), frame.of(self.place(a))]
-        return Number(frame, self._region(Loop(body.finish([out]), 1, 1, int(a.room)), args)[0])
-
-    def _is_few(self, a: Array) -> bool:
-        """Whether an array is a few numbers of this iteration."""
-        return (
-            a.items is not None
-            and a.room <= FEW
-            and any(x.home is self.frame for x in a.items)
-            and bool(self.frame.outer)
-        )
-
-    def _chosen(self, items: list[Number], i: Number, first: int) -> Number:
-        if len(items) == 1:
-            return items[0]
-        half = len(items) // 2
-        low, high = self._chosen(items[:half], i, first), self._chosen(items[half:], i, first + half)
-        if self.frame.of(low) == self.frame.of(high):
-            return low
-        return self.pick(self.emit("lt", i, self.const(first + half)), low, high)
-
-    def store(self, a: Array, i: Number, x: Number) -> Array:
-        """An array with another item."""
-        known = i.constant
-        if known is not None and a.items is not None:
-            k = int(known)
-            return Array([*a.items[:k], x, *a.items[k + 1 :]], None, a.size, a.most) if 0 <= k < len(a.items) else a
-        if self.uniform(i) and not self._is_few(a):
-            return Array(None, self.emit(STORE, self.place(a), i, x), a.size, a.most, a.room)
-        self.chooses = True
-        if a.room <= WRITTEN_OUT:
-            items = [self.pick(self.emit("eq", i, self.const(k)), x, y) for k, y in enumerate(self.items(a))]
-            return Array(items, None, a.size, a.most, a.room)
-        body = Builder(4)  # the index, the number, an item, the iteration
-        index, new, item, k = (body.source(INPUT, n) for n in range(4))
-        out = body.append(PICK, body.emit(OPS["eq"], (k, index)), new, item)
-        return Array(None, self._over(int(a.room), body.finish([out]), [i, x], [self.place(a)]), a.size, a.most, a.room)
-
-    def _array(self, op: str, args: list[Any]) -> Any:
-        if op == "array":
-            return self.array(list(args))
-        if op == "fill":
-            return self._filled(self.whole(args[0]), args[1])
-        a: Array = args[0]
-        if op == "size":
-            return a.size
-        if op == "load":
-            return self.load(a, args[1])
-        if op in ("store", "bump"):
-            x = args[2] if op == "store" else self.emit("add", self.load(a, args[1]), args[2])
-            return self.store(a, args[1], x)
-        if op == "append":
-            return self._appended(a, args[1])
-        if op == "grow":
-            return self._grown(a, self.whole(args[1]))
-        assert op == "slice", op
-        return self._sliced(a, args[1], args[2])
-
-    def _sliced(self, a: Array, first: Number, count: Number) -> Array:
-        """A part of an array; where its size differs by row, with room for all of it."""
-        room = int(a.room) if count.constant is None else int(count.constant)
-        if count.constant is not None and first.constant is not None and a.items is not None:
-            return self.array(a.items[int(first.constant) : int(first.constant) + room])
-        if room > WRITTEN_OUT:
-            raise Refused("a long part of a list is taken")
-        items = [self.load(a, self.emit("add", first, self.const(j))) for j in range(room)]
-        return Array(items, None, count, min(a.most, room))
-
-    def _filled(self, count: int, x: Number) -> Array:
-        if count < 0:
-            count = 0
-        if count <= ITEMS:
-            return self.array([x] * count)
-        body = Builder(2)
-        tape = body.finish([body.source(INPUT, 0)])
-        return Array(None, self._over(count, tape, [x], []), self.const(count), count)
-
-    def _grown(self, a: Array, more: int) -> Array:
-        """An array with room for more items behind the others."""
-        size, most = self.emit("add", a.size, self.const(more)), a.most + more
-        if most <= a.room:
-            return Array(a.items, a.place, size, most, a.room)
-        if a.place is not None and a.items is None and a.room > ITEMS:
-            raise Refused("a long list becomes longer")
-        return Array([*self.items(a), *[self.const(0.0)] * int(most - a.room)], None, size, most)
-
-    def _appended(self, a: Array, x: Number) -> Array:
-        wider = self._grown(a, 1)
-        stored = self.store(wider, a.size, x)
-        return Array(stored.items, stored.place, wider.size, wider.most, wider.room)
 
 
 def _read(place: forms.Place) -> list[forms.Place]:
@@ -638,19 +466,21 @@ def lowered(
     outputs: Any,
     work: int = 0,
     kept: int = 0,
+    most: int = 8,
 ) -> Lowered:
     """Return the tape of floats that does what a typed tape does, for rows of one layout.
 
     `given` says what a param of the typed tape is: a Number or an Array. `outputs` gets what it yields, and gives the numbers
     to return.
     """
-    low = Lowering(inputs, params, work, kept)
+    low = Lowering(inputs, params, work, kept, most)
     low.used = {a for place in forms.walk(tape) for a in _read(place)} | set(tape.yields)
     for k, param in enumerate(tape.params):
         low.at[param] = given(low, k)
     numbers = outputs(low, low.body(tape))
     found = _finished(low, numbers)
-    return Lowered(found, low.chooses or bool(found.guards), low.rolled)
+    bounded = low.bounds > 0 and not low.checks
+    return Lowered(found, low.chooses or bool(found.guards), low.rolled, low.notes, bounded)
 
 
 def _finished(low: Lowering, numbers: list[Number]) -> Tape:

@@ -5,33 +5,55 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from micrograd.abstract import staged
 from micrograd.abstract.errors import Refused
 from micrograd.engine import Value
 from micrograd.ir.forms import F64, I64, walk
-from micrograd.stage.lowered import Array, Lowering, Number, lowered
+from micrograd.stage.lowered import Array, Lowered, Lowering, Number, lowered
 from micrograd.tape import interpret, passes
 from micrograd.tape.tape import Tape
 from micrograd.tape.trace import Trace, peek
 from micrograd.tree import flatten, is_array, without_bools
 
 Arrange = Callable[[list[Any]], tuple[Sequence[Any], dict[str, Any]]]
+PACKAGE = str(Path(__file__).resolve().parents[1])
+MERGED = "merged: all arms are computed, and each row picks its own (masked)"
 WHOLE = ("floor", "ceil", "round", "trunc")
+RECURSION, ITERATIONS = 12, 8  # calls inside of each other, and iterations, that are written out at level 0
 SAMPLED = 100_000  # instructions that are interpreted for the numbers of the row at hand
 
 
-def trace_rows(f: Any, arrange: Arrange, given: Sequence[Any], rows: bool, work: int = 0, kept: int = 0) -> Trace:
+def trace_rows(
+    f: Any,
+    arrange: Arrange,
+    given: Sequence[Any],
+    rows: bool,
+    work: int = 0,
+    kept: int = 0,
+    level: int = 0,
+    leaves_arms: bool = False,
+) -> Trace:
     """Return the trace of f for all rows; Refused where it cannot be followed, or not in lanes.
 
     `arrange` makes the arguments of f, by position and by name, from a flat list of numbers, of which `given` is one. For
     `rows`, ints and bools among the results are numbers of a column. With `work`, there has to be a loop with so many
     instructions in all of its iterations, or with a condition. `kept`: how many carried numbers of all iterations a derivative
-    inside of f keeps, 0 for all of them.
+    inside of f keeps, 0 for all of them. With each `level`, recursion and lists that become longer are written out four times
+    as far, where numbers decide how far. With `leaves_arms`,
+    rows that take an arm which is not followed are rejected.
     """
     args, named = arrange(list(given))
-    found = staged.stage(f, [*args, *named.values()], names=list(named), captures=True)
+    found = staged.stage(
+        f,
+        [*args, *named.values()],
+        names=list(named),
+        captures=True,
+        apart=RECURSION << 2 * level,
+        leaves_arms=leaves_arms,
+    )
     if found.mixes and any(place.op == "neg" for place in walk(found.tape)):  # -0 is 0, and -0.0 is not
         raise Refused("a number may be an int or a float, and its sign is changed")
     if found.asks and any(place.op in WHOLE for place in walk(found.tape)):
@@ -55,21 +77,27 @@ def trace_rows(f: Any, arrange: Arrange, given: Sequence[Any], rows: bool, work:
         arrangement["constants"] = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, Value)]
         return [made[id(x)] if isinstance(x, Value) else low.const(x) for x in leaves]
 
-    lower = lowered(found.tape, len(given), len(found.captured), param, outputs, work, kept)
+    lower = lowered(found.tape, len(given), len(found.captured), param, outputs, work, kept, ITERATIONS << 2 * level)
     if work and not lower.rolled:
         raise Refused("there is no long loop in it")
     made = Trace(_tidy(lower.tape), found.captured, arrangement["shape"])
     made.constants, made.staged, made.of_rows = arrangement["constants"], True, rows
-    made.merged = lower.chooses
-    made.notes = {where: what for where, what in found.notes if where}
-    if lower.rolled:
-        made.notes |= dict.fromkeys(found.loops, "a loop in the tape, or written out where it is short")
+    made.merged, made.bounded = lower.chooses, lower.bounded
+    made.notes = _notes(found, lower)
     if any(type(x) is not float for x in given):
         made.asked = {tuple(map(type, given))}
     if found.derivatives:
         made.derivatives = frozenset(range(len(made.tape.outputs)))
     _sample(made, [float(x) for x in given])
     return made
+
+
+def _notes(found: staged.Staged, lower: Lowered) -> dict[str, str]:
+    """What became of each branch and each loop of the program: file:line → words."""
+    notes = dict.fromkeys(found.choices, MERGED) | lower.notes
+    for where, what in found.notes:
+        notes[where] = f"{notes[where]}; {what}" if where in notes and "their own" in what else what
+    return {where: what for where, what in notes.items() if where and not where.startswith(PACKAGE)}
 
 
 def _tidy(tape: Tape) -> Tape:
