@@ -240,9 +240,13 @@ All of the following defects are fixed.
 CORPUS = """`make corpus` installs other packages at pinned versions, finds functions with inputs, and runs each as it is with
 `micrograd.testing.check`: in `grad`, and without `--eager` compiled and over rows too, of which CI runs a part (`make corpus-part`).
 CUTEst's functions are run in `grad` and `hessian`, NIST's in `least_squares` and compiled Newton steps, to 8 certified digits. The FPCore
-files are those of FPBench at 7e2b76b and of Herbie at 1863fcf, three points of each program. Values are compared with plain floats to the bit, gradients with finite differences, with derivatives that were written by hand, or in 80 digits. *Kink*: differences do
-not settle, at a tie, a step or the end of a domain. *Refused*: an error that names the line; most are
-classes derived from `float`, and numbers of mpmath. *Slow*: over the limit of time.
+files are those of FPBench at 7e2b76b and of Herbie at 1863fcf, three points of each program. Values are compared with plain floats to the
+bit, gradients and second derivatives with finite differences, with derivatives that were written by hand, or in 80 digits. Rows with
+`--keep` add up runs with a budget; calls that these have not reached yet are not counted. *Kink*: finite differences do not settle, at
+a tie, a step or the end of a domain. In rows with `--keep` and in those of `programs`, differences in 80 digits have shown that the
+slopes beside the point are others, or the function rounds on purpose; what they do not decide is *unsettled*. *Refused*: an error that
+names the line; most are classes derived from `float`, and numbers of mpmath. *Slow*: over the limit for all ways together; with
+`--seconds 10` that is 10 s of processor time, or 40 s on the clock of a machine that does other work.
 """
 THEIRS = """Of {count} of CUTEst's element functions in Python, finite differences agree with micrograd and not with the derivative that was
 written by hand. The entry that differs most, counted from 0, at the problem's own start point; `--save FILE` writes all of them:
