@@ -168,6 +168,14 @@ class TestFailures:
                 wrap(f)(1.0)
             assert state(engine) == before
 
+    def test_an_exception_with_a_value_in_it_shows_the_number(self, mg):
+        def f(x):
+            raise KeyError(x)
+
+        for wrap in (mg.jit, mg.grad, lambda g: mg.jit(mg.grad(g))):
+            with pytest.raises(KeyError, match=r"^1\.5$"):
+                wrap(f)(1.5)
+
     def test_it_may_succeed_the_next_time(self, mg):
         fail = [True]
 

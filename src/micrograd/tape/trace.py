@@ -381,6 +381,7 @@ def _run(
         held = [(x, _contents(x)) for x in _containers(arguments, shape)] if frozen else []
         result = f(*arguments)
     except Exception as error:
+        ended = True  # its text is looked at, in which a Value may be
         if not refused:
             clearer = _clearer(f, error, frozen)
             if clearer is None:
@@ -593,7 +594,7 @@ INTEGER_WANTED = dict.fromkeys(
 def _own_exception(f: Any, shape: Shape, given: Sequence[Any]) -> Exception | None:
     """The exception that f raises for the numbers themselves; None without one.
 
-    A TypeError may be caused by Values that the function has from outside.
+    A TypeError may be caused by Values that the function has from outside; and a number has no attributes of a Value.
     """
     if any(isinstance(x, Value) for x in given):
         return None
@@ -603,7 +604,8 @@ def _own_exception(f: Any, shape: Shape, given: Sequence[Any]) -> Exception | No
             run_on_numbers(f, unflatten(shape, iter(given)))
             return None
         except Exception as error:
-            return None if isinstance(error, (TraceError, TypeError)) else error
+            asked = isinstance(error, AttributeError) and isinstance(error.obj, (int, float))
+            return None if asked or isinstance(error, (TraceError, TypeError)) else error
 
 
 def _raised_by_numbers(f: Any, shape: Shape, given: Sequence[Any], error: Exception) -> Exception | None:
