@@ -24,6 +24,9 @@ class TraceError(MicrogradError):
     .data of a Value read inside a compiled function
     """
 
+    of_number = (
+        False  # whether a number was read, as for the text of an exception, and nothing else was done with a Value
+    )
     unsteady = False  # whether two runs differ: perhaps by something outside, which another thread may have changed
 
 

@@ -399,9 +399,8 @@ def _run(
     if refused:
         if newly_watched(before_it):
             return _run(f, shape, values, frozen, has_aux, origins)
-        raise (_own_exception(f, shape, values if origins is None else origins) if outer is None else None) or refused[
-            0
-        ]
+        own = outer is None and _of_numbers(refused)  # the function is not run once more where it has changed a Value
+        raise (_own_exception(f, shape, values if origins is None else origins) if own else None) or refused[0]
     made.inner = begun[inside:]
     made.take(result, has_aux)
     if frozen:
@@ -452,7 +451,8 @@ def ended(run: Any, result: Any, has_aux: bool) -> Run:
 def failure(f: Any, run: Any, shape: Shape, error: Exception | None) -> Exception | None:
     """Return the exception to raise after such a run of f; None for the one that f has raised."""
     if run.refused:
-        return _own_exception(f, shape, run.origins or peek(run.inputs)) or run.refused[0]  # type: ignore[no-any-return]
+        own = _own_exception(f, shape, run.origins or peek(run.inputs)) if _of_numbers(run.refused) else None
+        return own or run.refused[0]  # type: ignore[no-any-return]
     if error is None:
         return None
     clearer = _clearer(f, error, False)
@@ -589,6 +589,10 @@ INTEGER_WANTED = dict.fromkeys(
     "a whole number wanted, and a Value found",
 ) | {f"one real number (int, float or NumPy scalar), not {kind}: ": f"a {kind} and a Value in one operation"
      for kind in ("list", "tuple", "str", "bytes")}  # fmt: skip
+
+
+def _of_numbers(refused: Sequence[TraceError]) -> bool:
+    return all(error.of_number for error in refused)
 
 
 def _own_exception(f: Any, shape: Shape, given: Sequence[Any]) -> Exception | None:
