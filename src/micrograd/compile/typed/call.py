@@ -104,7 +104,16 @@ class Calls:
             return ELSEWHERE
         variant = self.variant(floats)
         # What asks for classes is to find those of the arguments.
-        return ELSEWHERE if variant is None or variant.staged.asks else self.call(floats, None)
+        if variant is None or variant.staged.asks or not self._same(args, floats):
+            return ELSEWHERE
+        return self.call(floats, None)
+
+    def _same(self, args: tuple[Any, ...], floats: tuple[Any, ...]) -> bool:
+        """Return whether the function gives the same for ints as for floats: it may use them as indices and catch errors."""
+        try:
+            return near(self.function(*copy.deepcopy(args)), self.function(*copy.deepcopy(floats)))
+        except Exception:
+            return False
 
     def may_follow(self, args: tuple[Any, ...]) -> bool:
         """Forget that calls like this one are not followed; return whether there was anything to forget."""
