@@ -85,6 +85,66 @@ def number_of_times(x, n):
     return s
 
 
+def grows(x, y):
+    found = [0.0]
+    while x > 0 and len(found) < 4:
+        found.append(x)
+        x = x - 1
+    return found
+
+
+def filtered(x, y):
+    return [a for a in [x, 1, 2.5, y, 3] if a > y]
+
+
+def sum_of_some(x, y):
+    return sum([a for a in (x, y, 1) if a > 0])
+
+
+def last_sums(x, y):
+    found = [x, y]
+    while len(found) < 5:
+        found.append(found[-1] + found[-2])
+    return found.pop(), found
+
+
+def stored(x, y):
+    found = [0] * 3
+    for k in range(3):
+        if x > k:
+            found[k] = y
+    return found, sum(found)
+
+
+def greatest(x, y):
+    s = 0
+    for _ in range(2):
+        s += max(x, y)
+    return s, min(x, y, 2)
+
+
+def no_division(x, y):
+    try:
+        s = 1 / x
+    except ZeroDivisionError:
+        s = -1
+    return s
+
+
+def larger(x, y):
+    return x if x > y else y
+
+
+def in_order(x, y):
+    return sorted([x, y, 2])
+
+
+def doubled(x, y):
+    return {"twice": x * 2, "sum": [x + y, (y, 1)]}
+
+
+NUMBERS = [(1, 2), (1.0, 2), (1, 2.0), (3.0, 1.0), (0.0, 0), (2, 3), (2.5, -1), (5, 1.5)]
+TYPED = [grows, filtered, sum_of_some, last_sums, stored, greatest, no_division, larger, in_order, doubled]
 TWENTY = [1.0] * 20
 CALLS = {
     either_of_two: [(2.0,), (-1.0,)],
@@ -106,6 +166,20 @@ def test_the_type_of_a_number_is_that_of_plain_python_whatever_was_called_before
         compiled = jit(f, exact=exact)
         for args in order:
             assert {repr(compiled(*args)) for _ in range(20)} == {repr(f(*args))}, order
+
+
+@pytest.mark.parametrize("f", TYPED, ids=lambda f: f.__name__)
+def test_ints_and_floats_among_the_arguments_and_in_lists(f):
+    for order in (NUMBERS, NUMBERS[::-1], NUMBERS[3:] + NUMBERS[:3]):
+        compiled = jit(f)
+        for args in order:
+            assert {repr(compiled(*args)) for _ in range(3)} == {repr(f(*args))}, (args, order)
+
+
+def test_large_ints_have_all_their_digits():
+    compiled = jit(doubled)
+    for x in (3, 2**51 + 1, -(2**52) + 1):
+        assert repr(compiled(x, 1)) == repr(doubled(x, 1))
 
 
 def test_values_beside_gradients_are_floats():

@@ -334,7 +334,7 @@ def test_a_tape_that_gives_other_numbers_is_not_used(monkeypatch):
 def test_a_crash_while_staging_is_raised_in_tests_and_traced_elsewhere(monkeypatch):
     from micrograd.compile.typed import call
 
-    def crash(*args):
+    def crash(*args, **options):
         raise KeyError("a defect")
 
     monkeypatch.setattr(call, "stage", crash)

@@ -19,6 +19,12 @@ PROGRAMS = {
     "def change(): h.keywords['a']=5.0",
     "its own keywords, of a partial": "def g(x,a): return a*x\nf=functools.partial(g,a=2.0)\n"
     "def change(): f.keywords['a']=5.0",
+    "the arguments of a partial": "def g(a,x): return a*x\nh=functools.partial(g,2.0)\ndef f(x): return h(x)\n"
+    "def change(): h.__setstate__((g,(5.0,),{},None))",
+    "the function of a partial": "def g(a,x): return a*x\nh=functools.partial(g,5.0)\ndef f(x): return h(x)\n"
+    "def change(): h.__setstate__((lambda a,x: a*x*x+1.0,h.args,{},None))",
+    "its own arguments, of a partial": "def g(a,x): return a*x\nf=functools.partial(g,2.0)\n"
+    "def change(): f.__setstate__((g,(5.0,),{},None))",
     "a partialmethod": "class S:\n  def m(self,a,x): return x*a\n  pm=functools.partialmethod(m,2.0)\ns=S()\n"
     "def f(x): return s.pm(x)\ndef change(): S.pm=functools.partialmethod(S.m,5.0)",
     "a method": "class S:\n  def m(self,x): return x*2.0\ns=S()\ndef f(x): return s.m(x)\n"

@@ -21,7 +21,6 @@ from micrograd.abstract.shapes import (
     Pointer,
     Shape,
     equal,
-    joined_kind,
     kinds_of,
     lub,
     pointers,
@@ -201,9 +200,9 @@ class Columns(Numeric):
         if equal(old, shape):
             return cell
         if isinstance(old, Number) and isinstance(shape, Number):
-            array = cell.values[0]
+            array, *marks = self.with_marks(cell, shape)
             assert isinstance(array, Num)
-            return Cell(key, (Num(self.converted(array.place, shape.kind + "[]")), length))
+            return Cell(key, (Num(self.converted(array.place, shape.kind + "[]")), *marks))
         count = self.place(length, I64)
         empty = [self.b.emit("fill", count, self.zero(kind)) for kind in kinds_of(shape)]
         if not kinds_of(old):
@@ -537,7 +536,7 @@ def fits(shape: Shape, into: Shape) -> bool:
 
 def fits_items(shape: Shape, into: Shape) -> bool:
     if isinstance(shape, Number) and isinstance(into, Number):
-        return joined_kind(shape.kind, into.kind) == into.kind
+        return fits(shape, into)
     return equal(shape, into)
 
 

@@ -269,11 +269,12 @@ class Numeric(State):
             kind = joined_kind(kind_of(x), kind_of(best))
             if kind is None:
                 raise Refused("the least of numbers and bools")
-            joins.lost |= kind_of(x) != kind_of(best)
             if kind == I64:
                 best = self.value(self.whole_least("imin" if sign == "<" else "imax", x, best))
             else:
-                best = self.value(self.select(condition, self.place(x, kind), self.place(best, kind)))
+                is_int = self.select(condition, self.is_int(x), self.is_int(best))
+                place = self.select(condition, self.place(x, kind), self.place(best, kind))
+                best = self.value(place) if self.b.decided(is_int) is False else Num(place, is_int)
         return best
 
     def whole_least(self, op: str, a: Value, b: Value) -> Place:
@@ -378,6 +379,8 @@ class Numeric(State):
     _floor, _ceil, _trunc = _to_whole("floor"), _to_whole("ceil"), _to_whole("trunc")
 
     def _power_of(self, args: list[Value]) -> Result:
+        if len(args) != 2:
+            raise Refused("pow() with a modulus")
         return self.binary_number("**", args[0], args[1])
 
     def _builtin_least(self, args: list[Value]) -> Result:

@@ -29,6 +29,8 @@ from micrograd.abstract.values import (
     Tuple,
     Union,
     Value,
+    function_of,
+    function_parts,
     is_mark,
     is_number,
     joins,
@@ -165,8 +167,11 @@ def _is_mixed(shape: Shape) -> bool:
 
 
 def unmixed(shape: Shape) -> Shape:
-    """Return the shape that values have in arrays, where an int that was joined with floats is a float."""
+    """Return the shape that values have in arrays, where an int that was joined with floats is a float if none are kept."""
+    if joins.kept:
+        return shape
     if isinstance(shape, Number):
+        joins.lost |= shape.mixed
         return Number(shape.kind)
     if isinstance(shape, Items | Parts | Layout):
         return shape._replace(shapes=tuple(map(unmixed, shape.shapes)))
@@ -280,10 +285,8 @@ def joined_items(a: Shape, b: Shape) -> Shape | None:
     """Return the shape that the items of two lists of columns have; None where columns cannot be converted."""
     if equal(a, b):
         return a
-    if isinstance(a, Number) and isinstance(b, Number):
-        kind = joined_kind(a.kind, b.kind)
-        joins.lost |= kind is not None
-        return None if kind is None else Number(kind)
+    if isinstance(a, Number) and isinstance(b, Number) and alike(a, b):
+        return unmixed(lub(a, b))
     return None
 
 
@@ -546,7 +549,7 @@ class Shapes:
             items = value.items if isinstance(value, Tuple) else [Const(UNDEF)] * len(shape.shapes)
             return [p for x, s in zip(items, shape.shapes) for p in self.pack(x, s)]
         if isinstance(shape, Parts):
-            inner = [Const(UNDEF)] * len(shape.shapes) if isinstance(value, Const) else _function_parts(value)
+            inner = [Const(UNDEF)] * len(shape.shapes) if isinstance(value, Const) else function_parts(value)
             return [p for x, s in zip(inner, shape.shapes) for p in self.pack(x, s)]
         if isinstance(shape, Layout):
             return [p for x, s in zip(self._cell(value, shape), shape.shapes) for p in self.pack(x, s)]
@@ -589,10 +592,18 @@ class Shapes:
         if how in NAMED:
             return [get_named(value, name) for name in shape.key[_NAMES[how]]]
         if how == "columns" and value.key[0] == "columns":
-            return value.values
+            return self.with_marks(value, shape.key[1])
         if how == "columns" and value.key[0] == "list":
             return (*map(Num, self.column_arrays(value.values, shape.key[1])), Const(len(value.values)))
         raise Unrollable("an object has another form in each iteration")
+
+    def with_marks(self, cell: Cell, shape: Shape) -> tuple[Value, ...]:
+        """Return the values of columns, with an array that tells which are ints where the shape has one."""
+        old, length = cell.key[1], cell.values[-1]
+        if not _is_mixed(shape) or _is_mixed(old):
+            return tuple(cell.values)
+        whole = self.b.const(kind_of_shape(old) == I64)
+        return cell.values[0], Num(self.b.emit("fill", self.place(length, I64), whole)), length
 
     def column_arrays(self, items: Any, shape: Shape) -> list[Place]:
         """Return the arrays of columns with some items."""
@@ -644,7 +655,7 @@ class Shapes:
         if isinstance(shape, Items):
             return Tuple([self.unpack(s, places, k) for s in shape.shapes], shape.cls)
         if isinstance(shape, Parts):
-            return _function_of(shape.key, [self.unpack(s, places, k) for s in shape.shapes])
+            return function_of(shape.key, [self.unpack(s, places, k) for s in shape.shapes])
         if isinstance(shape, Layout):
             return Cell(shape.key, [self.unpack(s, places, k) for s in shape.shapes])
         return self._unpack_either(shape, places, k)
@@ -667,19 +678,6 @@ class Shapes:
             if self.b.decided(m) is True:
                 return x
         return possible[0][1] if len(possible) == 1 else Union(possible)
-
-
-def _function_parts(value: Value) -> list[Value]:
-    if isinstance(value, Closure):
-        return list(value.defaults.values())
-    assert isinstance(value, Method)
-    return [value.function, value.self] if isinstance(value.function, Value) else [value.self]
-
-
-def _function_of(key: tuple[Any, ...], inner: list[Value]) -> Value:
-    if key[0] == "closure":
-        return Closure(key[1], key[2], dict(zip(key[5], inner)), key[3], key[4])
-    return Method(inner[0], inner[1]) if key[0] == "bound" else Method(key[1], inner[0])
 
 
 def kinds_of(shape: Shape) -> list[str]:

@@ -6,8 +6,10 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
+from micrograd.abstract import errors
 from micrograd.abstract.errors import Refused, Restart, Unrollable
 from micrograd.abstract.machine import Machine
 from micrograd.abstract.outcomes import NORMAL, Way
@@ -119,12 +121,14 @@ def stage(
     captures: bool = False,
     apart: int = 0,
     leaves_arms: bool = False,
+    keep_ints: bool = False,
 ) -> Staged:
     """Return the tape of a function, for arguments like these; the last ones are given by keyword if they have names.
 
     Lengths of arrays and ints are params of the tape, as long as the structure of the program does not depend on them. Values
     from outside are its last params with `captures`; otherwise they are refused. With `apart`, calls inside of more than so
-    many others are left to Python by a check; with `leaves_arms`, so is an arm of a branch that is not followed.
+    many others are left to Python by a check; with `leaves_arms`, so is an arm of a branch that is not followed. With
+    `keep_ints`, an item of a list that was an int in Python is one in the result.
     """
     reasons: list[Refused] = []
     spent = [0]
@@ -133,7 +137,10 @@ def stage(
         needed: set[str] = set()
         for _ in range(6):
             try:
-                staged = _attempt(function, arguments, names, variable, needed, captures, apart, leaves_arms, spent)
+                attempt = partial(_attempt, function, arguments, names, variable, needed, captures, apart, leaves_arms)
+                staged = attempt(spent)
+                if keep_ints and joins.lost:
+                    staged = _with_ints(staged, partial(attempt, [0]))
             except Unrollable as reason:
                 if reason.needed is not None and reason.needed not in needed:
                     needed.add(reason.needed)
@@ -147,6 +154,31 @@ def stage(
                 staged.notes.append((reasons[0].where, f"{variable.fixed()} fixed: {reasons[0].fact}"))
             return staged
     raise reasons[-1]
+
+
+def _with_ints(found: Staged, attempt: Callable[[], Staged]) -> Staged:
+    """Return the tape whose arrays tell ints from floats, where that shows in the result, or the one that was found."""
+    joins.kept = True
+    try:
+        other = attempt()
+    except Exception as reason:
+        if errors.strict and not isinstance(reason, Refused | Unrollable):
+            raise
+        return found
+    finally:
+        joins.kept = False
+    known = [_ints_in(x.result, x.tape) for x in (found, other)]
+    return found if known[0] == known[1] and None not in known[1] else other
+
+
+def _ints_in(part: Any, tape: Tape) -> list[bool | None]:
+    """Return for each number of a result that may be an int whether it is one, None where that is not known."""
+    if isinstance(part, Sequence_ | Mapping_):
+        return [x for item in part.items for x in _ints_in(item, tape)]
+    if isinstance(part, Mixed):
+        place = tape.yields[part.is_int]
+        return [bool(place.attr) if place.op == "const" else None]
+    return _ints_in(part.item, tape) if isinstance(part, Records) else []
 
 
 class Variable(NamedTuple):
@@ -450,6 +482,9 @@ class _Results:
         if isinstance(value, Num):
             if value.is_int is not None:
                 return Mixed(self.add(value.place), self.add(self.b.number(value.is_int)))
+            if value.kind == I64:  # a float on the way out, as all results of a kernel that C calls
+                m.keep_within(value.place)
+                return Mixed(self.add(self.b.number(value.place)), self.add(self.b.const(1.0)))
             return Leaf(self.add(value.place), value.kind)
         if isinstance(value, Const):
             return Constant(value.value)
@@ -518,7 +553,7 @@ class _Results:
 
     def _columns(self, cell: Cell) -> Any:
         shape, length = cell.key[1], cell.values[-1]
-        if isinstance(shape, Number):
+        if isinstance(shape, Number) and not shape.mixed:
             array = cell.values[0]
             assert isinstance(array, Num)
             return Array(cell.key[2], self.add(array.place), shape.kind, (self.length(length),))
@@ -533,9 +568,8 @@ class _Results:
         """Return the structure of the items of a list of columns, in which numbers are arrays."""
         m = self.m
         if isinstance(shape, Number):
-            (array,) = arrays
-            assert isinstance(array, Num)
-            return Leaf(self.add(array.place), array_of(shape.kind))
+            number, *marks = [self.add(array.place) for array in arrays if isinstance(array, Num)]
+            return Mixed(number, marks[0]) if marks else Leaf(number, array_of(shape.kind))
         if isinstance(shape, Items):
             items, at = [], 0
             for s in shape.shapes:
@@ -545,7 +579,7 @@ class _Results:
             return Sequence_(shape.cls, tuple(items))
         if isinstance(shape, Pointer) and shape.indexed:
             pool = m.cell(Ref(shape.location))
-            if pool.key[0] == "rows" and isinstance(pool.key[1], Number):
+            if pool.key[0] == "rows" and isinstance(pool.key[1], Number) and not pool.key[1].mixed:
                 return self._gathered(pool, arrays[0], length)
         raise Refused("it returns a list of objects", "Return numbers, lists, tuples or dicts.")
 

@@ -192,7 +192,8 @@ class State(Outcomes):
     # ---- exceptions
 
     def raised(self, error: BaseException) -> Result:
-        """Raise an exception that is known."""
+        """Raise an exception that is known; it may be that of a float where an int has an answer."""
+        self.asks_for_classes |= isinstance(error, TypeError | AttributeError)
         return self.leave(RAISE, Tuple([Const(a) for a in error.args], type(error)))
 
     def unless(self, bad: Place, error: BaseException, then: Callable[[], Result]) -> Result:

@@ -40,6 +40,7 @@ LARGE = 2.0**53  # whole numbers up to here are exact as floats
 class _Joins(threading.local):
     ints = False  # whether the function that this thread interprets has joined ints and floats
     lost = False  # whether an int became a float where nothing says which it is
+    kept = False  # whether arrays tell them apart
 
 
 joins = _Joins()
@@ -269,3 +270,18 @@ def mapped(value: Value, place: Callable[[Place], Place], ref: Callable[[Ref], R
         return value
     defaults = {name: mapped(x, place, ref) for name, x in value.defaults.items()}
     return Closure(value.function, value.frame, defaults, value.globals, value.object)
+
+
+def function_parts(value: Value) -> list[Value]:
+    """Return the values in a function of the program or a bound method."""
+    if isinstance(value, Closure):
+        return list(value.defaults.values())
+    assert isinstance(value, Method)
+    return [value.function, value.self] if isinstance(value.function, Value) else [value.self]
+
+
+def function_of(key: tuple[Any, ...], inner: list[Value]) -> Value:
+    """Return the function of a key with these values in it."""
+    if key[0] == "closure":
+        return Closure(key[1], key[2], dict(zip(key[5], inner)), key[3], key[4])
+    return Method(inner[0], inner[1]) if key[0] == "bound" else Method(key[1], inner[0])

@@ -22,6 +22,7 @@ from micrograd.watch.code import BY_ANY_NAME, MATCH_ARGS, content, holds_nothing
 from micrograd.watch.reach import BUFFERS, CONTAINERS, VIEWS, Reach, words_of
 
 ITERATED = (set, deque)  # C compares what comes out of them
+PARTS = ("func", "args", "keywords")  # of a partial
 SIMPLE = {float, int, bool, complex, str, bytes, type(None)}  # there is nothing inside of them
 # Lists of more plain numbers, and larger arrays, outside of the function are data, and not watched: comparing as many in each
 # call takes 20 us.
@@ -160,7 +161,10 @@ class _Look:
         found, here = attributes(x), getattr(x, "__dict__", {})
         self.containers += [here] if has(x, "__dict__") else []
         slots = [name for name in slots_of(type(x)) if self.names is None or name in self.names]
+        slots += PARTS if isinstance(x, functools.partial) else ()  # which __setstate__ exchanges
         self.containers += [(x, tuple(slots))] if slots else []
+        for part in (x.func, *x.args, x.keywords) if isinstance(x, functools.partial) else ():
+            self.take(part)
         for name, a in found.items():
             if self.names is None or name in self.names:
                 self.state.append(name)

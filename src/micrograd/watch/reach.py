@@ -126,6 +126,7 @@ class Reach:
         elif isinstance(x, GETTERS):
             self.words.update(word for s in x.__reduce__()[1] if isinstance(s, str) for word in s.split("."))
         elif isinstance(x, functools.partial):
+            self.held.append((x, name or "a partial"))
             self._wait([x.keywords], name or "a keyword of a partial")
         elif name and not isinstance(x, (*CONSTANT, *BOUND, Value, Structured)):
             self.held.append((x, name))

@@ -253,7 +253,7 @@ class Variant:
 
     def __init__(self, function: Callable[..., Any], asked: Asked, args: tuple[Any, ...]) -> None:
         self.function, self.asked, self.calls, self.count = function, asked, 0, len(args)
-        self.staged = stage(function, args)
+        self.staged = stage(function, args, keep_ints=not asked.argnums)
         self.result = self.staged.result
         self.outside = Watched([g for g in self.staged.guards if g.how != "argument"])
         self.arguments = [(g.name, g.value) for g in self.staged.guards if g.how == "argument"]
@@ -541,6 +541,9 @@ def _items(part: Any, found: Sequence[Any]) -> Callable[[int], Any]:
         made = [_items(p, found) for p in part.items]
         named = hasattr(part.cls, "_fields")
         return lambda i: part.cls(*[one(i) for one in made]) if named else part.cls([one(i) for one in made])
+    if isinstance(part, staged.Mixed):
+        numbers, whole = _plain(found[part.number]), _plain(found[part.is_int])
+        return lambda i: int(numbers[i]) if whole[i] else numbers[i]
     return lambda i: _arranged(part, found)
 
 
