@@ -608,7 +608,8 @@ def _own_exception(f: Any, shape: Shape, given: Sequence[Any]) -> Exception | No
             run_on_numbers(f, unflatten(shape, iter(given)))
             return None
         except Exception as error:
-            asked = isinstance(error, AttributeError) and isinstance(error.obj, (int, float))
+            # Where an attribute is assigned, the error does not say of what.
+            asked = isinstance(error, AttributeError) and isinstance(error.obj, (int, float, type(None)))
             return None if asked or isinstance(error, (TraceError, TypeError)) else error
 
 
