@@ -275,10 +275,8 @@ class TestWholeNumbers:
         ],
     )
     def test_a_value_where_a_whole_number_is_wanted(self, mg, f):
-        """A typed tape has whole numbers; without one, and while a function is traced for rows, there is an error."""
         with pytest.raises(mg.TraceError) as caught:
-            assert mg.jit(f)(2) == f(2) and mg.engine.NATIVE
-            mg.jit(lambda x: (globals(), f(x))[1])(2)  # globals() is not followed
+            mg.jit(f)(2)
         assert "static_argnums" in str(caught.value)
         assert f"test_footguns.py:{f.__code__.co_firstlineno}" in str(caught.value)
         assert mg.jit(f, static_argnums=0)(2) == f(2)

@@ -33,7 +33,6 @@ from micrograd.compile.signature import (
     Fixed,
     KnownShape,
     Static,
-    ints_in,
     lay_flat,
     layout_of,
     numbers_in,
@@ -170,8 +169,7 @@ class Jit:
         if self.loops is None:
             self.loops = has_loops(self.f)
         least = min(TUNING.many_numbers, TUNING.looping_numbers) if self.loops else TUNING.many_numbers
-        with_ints = type(self.f) is not Derived and not (self.static or self.static_names) and ints_in(args)
-        return with_ints or numbers_in(args) >= least
+        return numbers_in(args) >= least
 
     def _install_typed(self, variant: Any, args: tuple[Any, ...]) -> None:
         """Let the C object go straight to the code of a typed variant, for arguments like these."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -35,16 +35,6 @@ def lay_flat(x: Any, leaves: list[Any]) -> bytes | None:
 def values_among(leaves: list[Any]) -> tuple[int, ...]:
     """Which of the numbers are Values."""
     return tuple([i for i, x in enumerate(leaves) if isinstance(x, Value)])
-
-
-def ints_in(args: Iterable[Any]) -> bool:
-    """Whether there is an int among some arguments, or in the lists, tuples and dicts among them."""
-    for x in args:
-        if type(x) is int:
-            return True
-        if type(x) in (list, tuple, dict) and ints_in(x.values() if type(x) is dict else x):
-            return True
-    return False
 
 
 def numbers_in(args: Sequence[Any]) -> int:

@@ -184,13 +184,13 @@ def class_meant(v: Value) -> type | None:
 def may_be_whole(v: Value) -> bool:
     """Whether a Value stands for what may be a whole number, so that it would have an answer where a Value has none.
 
-    The classes of numbers in rows are not known.
+    The classes of numbers in rows are not known: those that are whole may be ints.
     """
     found = kind(v)
     if found is type(v):
         return False
     unknown = any(trace.origins is None for trace in _here.traces.values())
-    return unknown or found is WholeNumber or not issubclass(found, float)
+    return (unknown and v._data.is_integer()) or found is WholeNumber or not issubclass(found, float)
 
 
 def _module(frame: Any) -> str:
