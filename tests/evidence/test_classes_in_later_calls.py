@@ -44,7 +44,7 @@ def test_an_int_where_there_was_a_float_is_refused_if_it_matters(f, transform, w
         assert g(1.0, 2.0) == plain(1.0, 2.0)
     for x in (1, np.int64(2)):
         for _ in range(2):
-            with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+            with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
                 g(x, 2.0)
     assert g(1.0, 2.0) == plain(1.0, 2.0)
 
@@ -52,7 +52,7 @@ def test_an_int_where_there_was_a_float_is_refused_if_it_matters(f, transform, w
 def test_a_number_of_numpy_where_there_was_a_float():
     g = jit(named, wait=True)
     assert g(1.5, 2.0) == g(1.5, 2.0) == 6.0
-    with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+    with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
         g(np.float64(1.5), 2.0)
 
 
@@ -99,7 +99,7 @@ def test_a_number_that_is_the_same_for_all_rows(reduce):
     assert np.sum(g(xs, 1.5)) == 0.0
     for n in (1, np.int64(2)):
         for _ in range(2):
-            with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+            with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
                 g(xs, n)
     assert np.sum(g(xs, 1.5)) == 0.0
     times = vmap(lambda x, n: x * n if n > 1 else x, in_axes=(0, None), reduce=reduce)
@@ -120,7 +120,7 @@ def test_with_captured_values(count):
     g, xs = jit(f, wait=True), [1.0] * count
     for _ in range(70):
         assert g(xs).data == 21.0 + count
-    with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+    with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
         g([1, *xs[1:]])
     assert g(xs).data == 21.0 + count
 
@@ -151,7 +151,7 @@ def test_an_int_beside_another_one_is_not_known_from_each_of_them(exact, wait):
     for x, y in ((1.0, 2.0), (1, 2.0), (1.0, 2)) * 40:
         assert g(x, y, 2.0) == 14.0
     for _ in range(3):
-        with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+        with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
             g(1, 2, 2.0)
     assert g(1, 2.0, 2.0) == 14.0
 
@@ -178,7 +178,7 @@ def test_what_is_known_of_one_path_is_not_known_of_another(exact, wait, number):
         for x, n in calls:
             assert g(x, n) == by_sign(x, n)
         for _ in range(2):
-            with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+            with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
                 g(1.0, one)
 
 
@@ -212,7 +212,7 @@ def test_rows_of_another_path_than_the_first_one(exact, number):
             n = number(n) if n == 1 and type(n) is int else n
             assert g(xs, n).tolist() == [by_sign(x, n) for x in xs.tolist()]
         for xs in (above, mixed):
-            with pytest.raises(TraceError, match="for the numbers themselves|whole numbers? wanted"):
+            with pytest.raises(TraceError, match=r"for the numbers themselves|whole numbers? wanted"):
                 g(xs, number(1))
 
 
