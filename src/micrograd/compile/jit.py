@@ -100,6 +100,7 @@ class Jit:
         """The same outside of a trace; `again`: how often it is begun again where something outside changes meanwhile."""
         self._follow_modules()
         simple = not kwargs and not self.static and not self.bound
+        typed: Any = None
         given = None
         if self._may_be_typed(args):
             typed = self._typed_calls()
@@ -143,7 +144,12 @@ class Jit:
                 # Other arguments of these classes were refused in an earlier call.
                 if given is not None and refusals == len(typed.refusals) and typed.may_follow(given):
                     return self._call(args, kwargs, again)
-                raise
+                if given is None:
+                    raise
+                found = typed.by_floats(given)
+                if found is typed.elsewhere:
+                    raise
+                return found
             if not again:
                 raise self.variants.changing(error) from None
             self._begin_again(self.variants)

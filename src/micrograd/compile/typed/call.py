@@ -79,7 +79,7 @@ class Calls:
         while True:
             variant = self.variant(args, unlike)
             if variant is None:
-                return self._by_floats(args)
+                return ELSEWHERE
             try:
                 result = variant.run(args)
                 break
@@ -94,8 +94,11 @@ class Calls:
             often(variant, args)
         return result
 
-    def _by_floats(self, args: tuple[Any, ...]) -> Any:
-        """Return the result of a call that asks for derivatives by ints, which are derivatives by floats; or ELSEWHERE."""
+    def by_floats(self, args: tuple[Any, ...]) -> Any:
+        """Return the result of a call that cannot be traced, by floats in place of the ints that it asks derivatives by.
+
+        ELSEWHERE where there are no ints, or where the function does something else for floats.
+        """
         if not self.asked.argnums:
             return ELSEWHERE
         wanted = {n % len(args) for n in self.asked.argnums if -len(args) <= n < len(args)}
