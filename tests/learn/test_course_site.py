@@ -7,6 +7,7 @@ Pyodide is a test asset that is not part of this repository (14 MB): PYODIDE_PAT
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -23,6 +24,7 @@ from test_axe import AXE, wrong
 from micrograd.cli import main
 from micrograd.errors import MicrogradError
 from micrograd.learn.course import site, wheel
+from micrograd.learn.page import MODULES, WATCH
 from micrograd.learn.workshop.catalog import BY_NAME, EXERCISES
 
 Visit = Callable[..., Any]
@@ -66,12 +68,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_site_without_pyodide_has_no_workshop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "--site", str(tmp_path)]) == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"index.html", "alive.html", "course.html", "course.de.html",
-        "class.html", "explore.html", "explore.de.html", "watch.html", "watch.de.html"}  # fmt: skip
-    for name in ("index.html", "course.html"):
+    assert {path.name for path in tmp_path.iterdir()} == {"alive.html", "index.html", "index.de.html",
+        "course.html", "course.de.html", "class.html", "class.de.html", "explore.html", "explore.de.html", "watch.html",
+        "watch.de.html"}  # fmt: skip
+    for name in ("index.html", "index.de.html", "course.html", "course.de.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
-        assert "workshop.html" not in text and "console.html" not in text
-    assert '"course":"course.html"' in (tmp_path / "explore.html").read_text(encoding="utf-8")
+        assert not re.search(r"(workshop|console)(\.de)?\.html", text)
+    for name, course in (("explore.html", "course.html"), ("explore.de.html", "course.de.html")):
+        assert f'"course":"{course}"' in (tmp_path / name).read_text(encoding="utf-8")
     assert main(["learn", "--pyodide", "x"]) == 2
 
 
@@ -87,7 +91,8 @@ def test_the_wheel_is_pure_complete_and_the_same_each_time() -> None:
         names = archive.namelist()
         record = archive.read(next(name for name in names if name.endswith("RECORD"))).decode()
     assert {"micrograd/engine.py", "micrograd/learn/workshop/exercises/e01_slope.task.txt"} <= set(names)
-    assert not any(name.endswith((".so", ".pyd", ".c")) for name in names)
+    assert not any(name.endswith((".so", ".pyd", ".c", "/codemirror.js")) for name in names)
+    assert {f"micrograd/learn/static/{name}.js" for name in (*MODULES, *WATCH)} <= set(names)  # explore() and watch()
     assert sorted(line.split(",")[0] for line in record.splitlines()) == sorted(names)
 
 
