@@ -181,7 +181,7 @@ def cross_entropy(
     _same_count("cross_entropy", len(rows), len(classes))
     if not 0.0 <= label_smoothing <= 1.0:
         raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
-    if ignore_index is not None and (isinstance(ignore_index, bool) or not hasattr(ignore_index, "__index__")):
+    if ignore_index is not None and (isinstance(ignore_index, (bool, Value)) or not hasattr(ignore_index, "__index__")):
         raise TypeError(
             f"ignore_index is a whole number, as targets are, not {type(ignore_index).__name__}: {ignore_index!r}"
         )

@@ -8,7 +8,6 @@ in, and takes the place of both where it was built (`NATIVE` tells).
 from __future__ import annotations
 
 import os
-import re
 import sys
 from _thread import _local
 from math import inf
@@ -303,8 +302,9 @@ _format = _leaving("format()", "__format__")
 def _formatted(self: Value, spec: str) -> str:
     if not spec:
         return str(self)
-    digits = re.match(r"\d+", spec.rpartition(".")[2]) if "." in spec else None
-    if digits and int(digits[0]) >= float_info.dig:  # whoever reads the text has all of the number but the slope
+    precision = spec.rpartition(".")[2] if "." in spec else ""
+    digits = precision[: len(precision) - len(precision.lstrip("0123456789"))]
+    if digits and int(digits) >= float_info.dig:  # whoever reads the text has all of the number but the slope
         _tell("all digits", self)
     return _format(self, spec)  # type: ignore[no-any-return]
 

@@ -39,7 +39,7 @@ def key(seed: int) -> float:
     >>> key(42)
     42.0
     """
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+    if isinstance(seed, (bool, engine.Value)) or not hasattr(seed, "__index__"):
         raise TypeError(f"a seed is a whole number, not {type(seed).__name__}: {seed!r}")
     if not 0 <= (number := seed.__index__()) < EXACT:
         raise ValueError(f"seed={seed!r}: a seed is a whole number from 0 to 2**53 - 1")
@@ -53,7 +53,7 @@ def split(key: Any, count: int = 2) -> list[Any]:
     >>> left == right
     False
     """
-    if isinstance(count, bool) or not hasattr(count, "__index__") or count < 1:
+    if isinstance(count, (bool, engine.Value)) or not hasattr(count, "__index__") or count < 1:
         raise ValueError(f"count={count!r}: the number of keys is a whole number, at least 1")
     return [fold_in(key, k) for k in range(count)]
 

@@ -163,8 +163,9 @@ def test_every_allocation_fails_once(name):
     operation = dict(operations(place))[name]
     # CPython 3.10 makes a cache in the 1024th call of a function. Where it finds no memory for it, the call fails without an
     # exception, and later ones end in a segmentation fault, without any C code of ours.
-    # The first batches of a merged function are looked at with NumPy, which gives errors without an exception, too.
-    for _ in range(1030 if sys.version_info < (3, 11) and name == "gradients of a point" else 12):
+    # The first batches of a merged function are looked at with NumPy for some ms, which gives errors without an exception, too.
+    first = {"gradients of a point": 1030 if sys.version_info < (3, 11) else 12, "rows on several paths": 300}
+    for _ in range(first.get(name, 12)):
         operation()  # whatever is made the first times only
     hold_code()
     before, failed, ends = place.state(), 0, 0

@@ -15,8 +15,6 @@ from micrograd.tape import interpret  # noqa: E402
 
 pytestmark = [needs_llvm, pytest.mark.filterwarnings("error")]
 
-TABLE = [1.0, 2.0]
-
 
 def by_sign(x):
     return x * x if x > 0.0 else 3.0 * x
@@ -26,7 +24,7 @@ def apart_above_five(x):
     """The second arm is kept apart: what an `except` catches cannot be merged."""
     if x > 5.0:
         try:
-            return TABLE[x]
+            return len(x)
         except TypeError:
             return 7.0 * x
     return x * x if x > 1.0 else 3.0 * x
@@ -39,7 +37,7 @@ def arranged_apart(x):
         y = y + x * 1e-3
     if x > 5.0:
         try:
-            return TABLE[x]
+            return len(x)
         except TypeError:
             return x, 2.0 * x
     return y
@@ -104,7 +102,7 @@ def test_arrangements_that_differ_are_told_after_paths_were_numbered_anew():
     def f(x):
         if x > 5.0:
             try:
-                return TABLE[x]
+                return len(x)
             except TypeError:
                 return a * b * x if x > 7.0 else (b * x, x)
         return a * x if x > 1.0 else 3.0 * a * x

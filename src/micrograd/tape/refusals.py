@@ -40,7 +40,7 @@ def refusal(how: str, f: Any) -> TraceError:
         f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
         f"  {WAYS_OUT.get(how, KEEP_IT)}"
     )
-    error.of_number = how in ("float()", "format()", TEXT)
+    error.of_number = how in ("format()", TEXT)
     return error
 
 
@@ -53,14 +53,12 @@ WAY_OUT = (
 
 def number_taken(f: Any) -> TraceError:
     """The error for compiled code that takes the number of a Value inside of a function of which a derivative is taken."""
-    error = TraceError(
+    return TraceError(
         f"compiled code takes the number of a Value, at {calling_lines()}\n"
         f"  A derivative is taken of {name_of(f)}, and would not pass: the number alone is a constant from there on.\n"
         f"  {WAY_OUT} or give it a derivative with micrograd.custom_vjp. Where a constant is meant: x.data, or "
         "micrograd.math.stop_gradient(x)."
     )
-    error.of_number = True
-    return error
 
 
 def digits_taken(f: Any) -> TraceError:
