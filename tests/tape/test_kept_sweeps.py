@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import pytest
@@ -81,3 +82,29 @@ def test_old_tapes_go(mg):
         assert not kept.tapes
     finally:
         kept.INSTRUCTIONS = before
+
+
+def test_runs_that_share_sweeps_nest_and_may_fail(mg):
+    mg.grad(lambda x: x)(1.0)  # which imports the tapes
+    swept, adjoint = importlib.import_module(f"{mg.__name__}.tape.swept"), mg.tape.passes.adjoint
+    shape = ("tuple", (importlib.import_module(f"{mg.__name__}.tree").NUMBER,))
+
+    def tape_of(f):
+        return mg.tape.trace.trace(f, shape, [1.5], frozen=False).tape
+
+    tapes = [tape_of(lambda x, k=k: x * k + x) for k in (2.0, 3.0, 4.0)]
+
+    def fails(tape, *wrt):
+        raise ValueError("no sweep")
+
+    with swept.shared() as begin:
+        for _ in range(2):
+            begin()
+            with pytest.raises(ValueError, match="no sweep"):
+                swept.derived(tapes[0], fails, [0])
+            found = [swept.derived(tape, adjoint, [0]) for tape in tapes[:2]]
+            with swept.shared() as inner:
+                inner()
+                assert swept.derived(tapes[2], adjoint, [0]).ops == adjoint(tapes[2], [0]).ops
+            assert swept.derived(tapes[2], adjoint, [0]) is not found[0]
+            assert len({id(t) for t in found}) == 2

@@ -11,21 +11,31 @@ from micrograd.tape import passes
 from micrograd.tape.staging import hooks
 from micrograd.tape.tape import CONST, INPUT, Tape
 
-_runs = threading.local()  # .made: the tapes that the first of two runs derived; .at: how many this run has so far
+
+class _Shared:
+    """The swept tapes of the first of two runs, and how many of them this run has asked for."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[Any, Tape]] = []
+        self.at = 0
+
+
+_runs = threading.local()  # .now: what the runs under way share
 
 
 @contextmanager
 def shared() -> Iterator[Callable[[], None]]:
     """Let the runs of one function inside share their swept tapes; the function that is given begins a run."""
-    outer, _runs.made = getattr(_runs, "made", None), []
+    outer, now = getattr(_runs, "now", None), _Shared()
 
     def begin() -> None:
-        _runs.at = 0
+        now.at = 0
 
+    _runs.now = now
     try:
         yield begin
     finally:
-        _runs.made = outer
+        _runs.now = outer
 
 
 def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
@@ -34,15 +44,15 @@ def derived(tape: Tape, sweep: Callable[..., Tape], *wrt: Any) -> Tape:
         lighter = hooks.lighten(tape)
         wrt = tuple([_moved(tape, lighter, places) for places in wrt])
         tape = lighter
-    made = getattr(_runs, "made", None)
-    if made is None:
+    now: _Shared | None = getattr(_runs, "now", None)
+    if now is None:
         return _kept.swept(tape, sweep, wrt)
-    number, _runs.at = _runs.at, _runs.at + 1
-    asked = tape.ops, tape.args, tape.outputs, tape.guards, sweep, wrt
-    if number >= len(made) or made[number][0] != asked:
-        made[number:] = [(asked, passes.prune(sweep(tape, *wrt)))]
-    found: Tape = made[number][1]
-    return found
+    number, asked = now.at, (tape.ops, tape.args, tape.outputs, tape.guards, sweep, wrt)
+    if number >= len(now.made) or now.made[number][0] != asked:
+        found = passes.prune(sweep(tape, *wrt))  # which may fail: then nothing is counted
+        now.made[number:] = [(asked, found)]
+    now.at = number + 1
+    return now.made[number][1]
 
 
 class _Kept(threading.local):
