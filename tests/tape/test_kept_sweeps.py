@@ -105,6 +105,7 @@ def test_runs_that_share_sweeps_nest_and_may_fail(mg):
             found = [swept.derived(tape, adjoint, [0]) for tape in tapes[:2]]
             with swept.shared() as inner:
                 inner()
-                assert swept.derived(tapes[2], adjoint, [0]).ops == adjoint(tapes[2], [0]).ops
+                pruned = mg.tape.passes.prune(adjoint(tapes[2], [0]))
+                assert swept.derived(tapes[2], adjoint, [0]).ops == pruned.ops
             assert swept.derived(tapes[2], adjoint, [0]) is not found[0]
             assert len({id(t) for t in found}) == 2
