@@ -7,7 +7,8 @@ from typing import Any
 from micrograd import observed
 from micrograd.errors import TraceError
 from micrograd.tree import name_of
-from micrograd.values.callsite import calling_lines, user_line
+from micrograd.values.callsite import calling_lines, user_frame, user_line
+from micrograd.values.conversion import formats_text
 
 INDEX = "index()"
 DIGITS = "round() to digits"
@@ -40,7 +41,7 @@ def refusal(how: str, f: Any) -> TraceError:
         f"  {REASONS.get(how, FROZEN).format(name_of(f))}\n"
         f"  {WAYS_OUT.get(how, KEEP_IT)}"
     )
-    error.of_number = how in ("format()", TEXT)
+    error.of_number = how in ("format()", TEXT) or (how == "float()" and formats_text(user_frame()))
     return error
 
 
