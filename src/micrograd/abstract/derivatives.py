@@ -206,8 +206,8 @@ class Derivatives(Calls):
     def changed(self, value: Value, leaf: Change, other: Change | None = None, ints: bool = False) -> Value:
         """Return a copy of numbers in lists, tuples and dicts, with other places for its floats, and for its ints.
 
-        Its lengths are ints. There are no other ints, since nothing has a derivative with respect to them; with `ints` they
-        become floats, as the ints in arguments do, whose derivatives are floats.
+        Lengths stay ints. Other ints are refused; with `ints` they become floats, as eager transforms make floats of the ints
+        in arguments.
         """
         value, other = self.resolved(value), other or _kept
         if self._is_f64(value) or (ints and self._is_int(value)):

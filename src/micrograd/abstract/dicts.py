@@ -32,7 +32,7 @@ class Dicts(Copies):
     """Dicts and sets."""
 
     def refuse_change(self, ref: Ref) -> None:
-        """Refuse to change an object of the caller, or one of which a loop has a copy."""
+        """Refuse to change an object of the caller, or one that a loop has copied."""
         self.refuse_copied(ref)
         if ref.location in self.outer or ref.location in self.frozen:
             raise Refused(
@@ -41,7 +41,7 @@ class Dicts(Copies):
             )
 
     def refuse_copied(self, ref: Ref) -> None:
-        """Refuse to change an object of which there is a copy."""
+        """Refuse to change an object that was copied."""
         if ref.location in self.has_copy:
             raise Copied(ref.location, self.has_copy[ref.location])
 

@@ -36,7 +36,7 @@ class Restart(Exception):
 
 
 class Copied(Unrollable):
-    """An object is changed, or compared with others, of which a loop has a copy. `needed` names the variable that has it."""
+    """An object that a loop has copied is changed, or compared with others. `needed` names the variable of the copy."""
 
     def __init__(self, location: int, needed: str) -> None:
         super().__init__(f"{needed or 'an object'} is replaced in a branch, and changed", needed)

@@ -207,7 +207,7 @@ class Matching:
         return True
 
     def hold_sources(self) -> None:
-        """Make sure that no object is changed of which the copy would have to be changed, too."""
+        """Make sure that no copied object is changed: its copy would have to change, too."""
         m = self.m
         for source, name in self.sources:
             at = self.of.get(source, source)

@@ -97,7 +97,7 @@ def _check(paths: list[Path]) -> int:
 
 
 def _check_language(language: str) -> int:
-    """Name what this package lacks in a language, with the file in which it belongs."""
+    """Name what this package lacks in a language, and the file for each."""
     from micrograd.learn import texts
     from micrograd.learn.course.page import CHAPTERS
     from micrograd.learn.workshop import catalog, messages

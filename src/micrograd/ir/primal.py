@@ -180,7 +180,7 @@ class Needs:
         return self.bases[body]
 
     def choice(self, loop: Place, place: Place) -> Place:
-        """Return a place that stands for a number of the last iteration in which a loop chose."""
+        """Return the place of a number in the last iteration that chose."""
         chosen = self.chosen.setdefault(loop, {})
         if place not in chosen:
             chosen[place] = self._beside("choice of", loop, place.kind, self.nest.home[loop])
